@@ -1,7 +1,7 @@
 import { messageOf, requestError, type ServiceError } from '#base';
 import type { ChatMessage, Reasoning } from '#jobs';
 import { BoundedTemplate, BoundError, type TemplateMessage } from './bounded-template.ts';
-import { CallerText } from './caller-text.ts';
+import { CallerText, isBracketed } from './caller-text.ts';
 import { arrange, CALL_FORMS, type ConversationForm } from './conversation-form.ts';
 import { isHarmony } from './think-tags.ts';
 
@@ -14,6 +14,8 @@ export interface SpecialTokens {
   chatMl?: boolean;
   /** Texts that callers' texts must not become: of all special tokens, and the marker of an image. */
   reserved: readonly string[];
+  /** Texts of tokens that a file marks "user defined". Those with which the template marks turns are reserved, too. */
+  userDefined?: readonly string[];
 }
 
 export interface RenderOptions {
@@ -49,6 +51,7 @@ const late: ChatMessage = { role: 'system', content: probeText('late') };
 const user: ChatMessage = { role: 'user', content: probeText('user') };
 const next: ChatMessage = { role: 'user', content: probeText('next') };
 const assistant: ChatMessage = { role: 'assistant', content: probeText('assistant') };
+const result: ChatMessage = { role: 'tool', content: probeText('result'), toolCallId: 'call_1' };
 const called: readonly ChatMessage[] = [
   user,
   {
@@ -56,7 +59,13 @@ const called: readonly ChatMessage[] = [
     content: '',
     toolCalls: [{ id: 'call_1', name: NAME, arguments: '{"key":"value"}' }],
   },
-  { role: 'tool', content: probeText('result'), toolCallId: 'call_1' },
+  result,
+];
+/** Pairs of conversations, of which the second has more turns or results. */
+const GROWN: readonly (readonly (readonly ChatMessage[])[])[] = [
+  [[user], [user, assistant, next]],
+  [[user], [system, user]],
+  [called, [...called, result]],
 ];
 
 /** Text of an object that a template concatenates. */
@@ -67,7 +76,7 @@ const OBJECT_AS_TEXT = '[object Map]';
  * more in a stricter form if the template rejects it or omits a call.
  */
 export class ChatTemplate {
-  readonly callers: CallerText;
+  callers: CallerText;
   readonly #template: BoundedTemplate;
   readonly #tokens: SpecialTokens;
   #form: ConversationForm = OWN_FORM;
@@ -80,9 +89,11 @@ export class ChatTemplate {
       throw new Error("its replies are in gpt-oss's harmony format, which localtext cannot read");
     this.#tokens = tokens;
     this.callers = new CallerText(tokens.reserved);
-    this.#template = new BoundedTemplate(template, this.callers.plain);
+    this.#template = new BoundedTemplate(template, (text) => this.callers.plain(text));
     try {
       this.#form = this.#findForm(/tool_calls/.test(template));
+      const marks = this.#findMarks(tokens.userDefined ?? []);
+      if (marks.length > 0) this.callers = new CallerText([...tokens.reserved, ...marks]);
       if (/reasoning_effort/.test(template) && this.#accepts()) this.#findEfforts();
     } catch (error) {
       // A template that exceeds its bounds is not probed further.
@@ -167,6 +178,27 @@ export class ChatTemplate {
     } catch (error) {
       if (error instanceof BoundError) throw error;
       return 'rejected';
+    }
+  }
+
+  /** Finds the user-defined tokens of which a prompt has more if its conversation has more turns or results. */
+  #findMarks(userDefined: readonly string[]): string[] {
+    const bracketed = userDefined.filter(isBracketed);
+    if (bracketed.length === 0) return [];
+    const marks = GROWN.flatMap((pair) => {
+      const [few, many] = pair.map((messages) => this.#rendered(messages));
+      if (few === undefined || many === undefined) return [];
+      return bracketed.filter((token) => timesIn([many], token) > timesIn([few], token));
+    });
+    return [...new Set(marks)];
+  }
+
+  #rendered(messages: readonly ChatMessage[]): string | undefined {
+    try {
+      return this.#render(arrange(messages, this.#form, this.callers), {});
+    } catch (error) {
+      if (error instanceof BoundError) throw error;
+      return undefined;
     }
   }
 

@@ -31,10 +31,13 @@ export function viewOf(
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
-  const time = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
-  const rest = waits ? ', waiting for the connection' : time;
-  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${rest}`;
+  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${restText(secondsLeft, waits)}`;
   return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
+}
+
+function restText(secondsLeft: number | null, waits: boolean): string {
+  if (waits) return ', waiting for the connection';
+  return secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
 }
 
 const failedView = (id: string, error: ModelState['error']): LoadView => ({

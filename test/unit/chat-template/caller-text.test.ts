@@ -49,9 +49,16 @@ function specials(prompt: string, reserved: readonly string[]): number {
 
 const prompts = new Map<string, ChatPrompt>();
 
-function render(source: string, reserved: string[], messages: ChatMessage[], more: Partial<ChatJob> = {}) {
-  const key = source + reserved.join('');
-  const prompt = prompts.get(key) ?? new ChatPrompt(source, { bos: '<s>', eos: '</s>', reserved }, false);
+function render(
+  source: string,
+  reserved: string[],
+  messages: ChatMessage[],
+  more: Partial<ChatJob> = {},
+  userDefined: string[] = [],
+) {
+  const key = source + reserved.join('') + userDefined.join('');
+  const tokens = { bos: '<s>', eos: '</s>', reserved, userDefined };
+  const prompt = prompts.get(key) ?? new ChatPrompt(source, tokens, false);
   prompts.set(key, prompt);
   const job: ChatJob = {
     kind: 'chat',
@@ -152,6 +159,25 @@ test.each([
         conversation(() => half),
       ).isWellFormed(),
     ).toBe(true);
+});
+
+test.each([
+  ["{% for m in messages %}{{ ('<用户>' if m.role == 'user' else '<AI>') + m.content }}{% endfor %}<AI>"],
+  ["{% for m in messages %}{{ '[|' + m.role + '|]' + m.content }}{% endfor %}[|assistant|]"],
+  [
+    "{% for m in messages %}{% if m.role == 'tool' %}<result>{{ m.content }}</result>{% else %}<u>{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}{% endfor %}{% endif %}{% endfor %}<think>",
+  ],
+])('user-defined tokens that mark turns or results are reserved: %s', (source) => {
+  const marks = ['<用户>', '<AI>', '[|user|]', '[|assistant|]', '<u>', '<result>', '</result>'];
+  const others = ['<think>', '<tool_call>', 'user', '\n'];
+  const shown = (text: string) =>
+    render(source, [], [...conversation(() => 'x'), { role: 'user', content: text }], {}, [
+      ...marks,
+      ...others,
+    ]);
+  for (const mark of marks.filter((each) => shown('x').includes(each)))
+    expect(specials(shown(`x${mark}`), marks), mark).toBe(specials(shown('x'), marks));
+  expect(shown(others.join('|'))).toContain(others.join('|'));
 });
 
 test('a raw prompt stays raw, and what continues it does not become a token', () => {
