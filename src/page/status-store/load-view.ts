@@ -18,7 +18,7 @@ export function viewOf(
   id: string,
   model: ModelState,
   { status }: LocaltextState,
-  { cancelled = false, waits = false } = {},
+  { cancelled, waits }: { cancelled?: boolean; waits?: boolean },
 ): LoadView {
   const { state, progress, secondsLeft, error } = model;
   const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
@@ -35,7 +35,7 @@ export function viewOf(
   return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
 }
 
-function restText(secondsLeft: number | null, waits: boolean): string {
+function restText(secondsLeft: number | null, waits?: boolean): string {
   if (waits) return ', waiting for the connection';
   return secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
 }

@@ -1,7 +1,9 @@
 import { asServiceError, serverError, abortable, createDeferred, type ServiceError } from '#base';
-import type { WaitingStage } from '#protocol';
-import type { JobRun, AnswerSink } from './job-run.ts';
-import { answerHeaders, EVENT_STREAM, EventStream } from './response.ts';
+import type { EventOf, JobOf, Kind } from '#jobs';
+import type { ModelEntry, WaitingStage } from '#protocol';
+import type { Exchange } from './exchange.ts';
+import { JobMeter, JobRun, type Admission, type AnswerSink } from './job-run.ts';
+import { answerHeaders, EVENT_STREAM, EventStream, JSON_TYPE } from './response.ts';
 
 /** How an endpoint writes its answer. A whole answer is gathered from the same events, and written at the end. */
 export interface AnswerFormat<Event> {
@@ -13,7 +15,7 @@ export interface AnswerFormat<Event> {
   event(event: Event): string | Uint8Array<ArrayBuffer>;
   /** Text after the last event: of a whole answer all of it. */
   end(): string | Promise<string>;
-  /** Encodes an error as an event of a stream, whose status has been sent already. */
+  /** Encodes an error as an event of a stream, whose status has been sent already. The SDKs throw it. */
   failure?(error: ServiceError): string | Promise<string>;
   /** Ends the reply of a client that has left. */
   abandon?(): void;
@@ -36,9 +38,6 @@ const HEARTBEAT_MS = 5000;
 /** Chromium ends a service worker's answer that has no headers after 310 s. */
 const HEADERS_DEADLINE_MS = 290_000;
 
-/** Error event of the streams that end with `[DONE]`: the SDKs throw it. */
-export const errorEvent = (error: ServiceError): string => `data: ${JSON.stringify(error)}\n\n`;
-
 interface JobEvent {
   type: string;
   index?: number;
@@ -57,6 +56,40 @@ export const respond = <Event extends JobEvent>(
   work: (sink: AnswerSink<Event>) => Promise<void>,
   jobs = 1,
 ): Promise<Response> => new Answer(run, format, jobs).respond(work);
+
+/**
+ * Answers with one JSON object, of one job.
+ * @param read counts an event; returns the answer when it is complete, which ends the job
+ * @param translate renames fields in an engine's error
+ */
+export async function answerWhole<K extends Kind>(
+  exchange: Exchange,
+  admission: Omit<Admission<JobMeter>, 'meter' | 'isStreamed'> & { kind: K },
+  toJob: (model: ModelEntry) => JobOf<K>,
+  read: (event: EventOf<K>, meter: JobMeter) => object | null,
+  translate: (error: unknown) => unknown = (error) => error,
+): Promise<Response> {
+  const meter = new JobMeter(admission.reserved ?? 0);
+  const run = await JobRun.admit(exchange, { ...admission, meter, isStreamed: false });
+  let answer: object | null = null;
+  const format: AnswerFormat<EventOf<K>> = {
+    type: JSON_TYPE,
+    event(event) {
+      answer = read(event, meter);
+      return '';
+    },
+    end: () => JSON.stringify(answer),
+  };
+  return respond(run, format, async (sink) => {
+    const untilAnswered: AnswerSink<EventOf<K>> = {
+      stage: (...stage) => sink.stage(...stage),
+      event: (event) => sink.event(event).then(() => answer !== null),
+    };
+    await run.run(toJob(run.model), untilAnswered).catch((error: unknown) => {
+      throw translate(error);
+    });
+  });
+}
 
 class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   readonly #run: JobRun;
@@ -113,7 +146,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
 
   async respond(work: (sink: AnswerSink<Event>) => Promise<void>): Promise<Response> {
     const { exchange } = this.#run;
-    exchange.continues(this.#isStream);
+    exchange.trace.continues(this.#isStream);
     const last = this.#compute(work);
     try {
       await Promise.race([last, this.#headersDue.promise.then(() => this.#checkDeadline())]);

@@ -19,7 +19,7 @@ import {
 } from '#jobs';
 import type { WaitingStage, Admitted, ModelDirectory, ModelEntry } from '#protocol';
 import { requireModel, usableModels } from '../model-list/models.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, runJob } from './exchange.ts';
 
 /** Counts a request's tokens as engines report them, so that a request that fails is charged, too. */
 export interface Meter {
@@ -61,7 +61,7 @@ export interface AnswerSink<Event> {
   event(event: Event): Promise<boolean | void>;
 }
 
-interface Admission<M extends Meter> {
+export interface Admission<M extends Meter> {
   /** Model's id as the client gave it. */
   model: string;
   kind: Kind;
@@ -150,7 +150,7 @@ export class JobRun<M extends Meter = Meter> {
     const { signal } = exchange.abort;
     let stage: WaitingStage | null = null;
     try {
-      for await (const event of exchange.run(job, model, isStreamed, id)) {
+      for await (const event of runJob(exchange, job, model, isStreamed, id)) {
         signal.throwIfAborted();
         if (event.type === 'waiting') {
           ({ stage } = event);
