@@ -114,6 +114,9 @@ export const protocolMismatch = (): ServiceError =>
     'The tabs of this site and its service worker run different versions. Reload every tab of this site.',
   );
 
+/** Advice for a full storage. */
+export const PRIVATE_WINDOW = 'A private window has less storage than another one.';
+
 /** Error of private windows and full disks. The browser's own is not shown: it may name files of the user. */
 export const storageUnavailable = (): ServiceError =>
   serverError(
