@@ -1,8 +1,8 @@
 import type { CatalogExtension } from './parse-catalog.ts';
-import type { WhisperVariant } from './catalog.ts';
+import type { VariantOf } from './catalog.ts';
 
 /** Whisper tiny by OpenAI, in ONNX and 8 bits. */
-const whisperTiny: WhisperVariant = {
+const whisperTiny: VariantOf<'whisper'> = {
   engine: 'whisper',
   name: 'whisper-tiny-q8',
   license: 'MIT',

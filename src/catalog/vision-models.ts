@@ -1,4 +1,4 @@
-import type { WllamaVariant } from './catalog.ts';
+import type { VariantOf } from './catalog.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
 
 interface SmolVlmBuild {
@@ -9,7 +9,7 @@ interface SmolVlmBuild {
 }
 
 /** SmolVLM-Instruct by Hugging Face in 8 bits, with its projector, from llama.cpp's repositories. */
-function smolVlm({ size, approximateBytes, kvValues, cores }: SmolVlmBuild): WllamaVariant {
+function smolVlm({ size, approximateBytes, kvValues, cores }: SmolVlmBuild): VariantOf<'wllama'> {
   const model = `SmolVLM-${size}-Instruct-Q8_0.gguf`;
   const projector = `mmproj-${model}`;
   return {

@@ -1,4 +1,4 @@
-import type { VoiceVariant } from './catalog.ts';
+import type { VariantOf } from './catalog.ts';
 import { filesIn } from './variant.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
 
@@ -15,7 +15,7 @@ const american = filesIn('hibari', {
 });
 
 /** An American voice by hibari-tts, 8 bits. */
-const hibari: VoiceVariant = {
+const hibari: VariantOf<'voice'> = {
   engine: 'voice',
   name: 'hibari-heart-int8',
   license: 'Apache-2.0',
@@ -45,7 +45,7 @@ const styles = {
 const styleFile = (name: string): string => `kokoro/voices/${name}.bin`;
 
 /** Kokoro 82M, 8 bits, with ten American voices. It needs ten times the work of the other, so pages ask for it by name. */
-const kokoro: VoiceVariant = {
+const kokoro: VariantOf<'voice'> = {
   engine: 'voice',
   name: 'kokoro-82m-int8',
   license: 'Apache-2.0',
