@@ -2,10 +2,10 @@ import type { EngineConnection } from '#link';
 import {
   keepLock,
   requestLock,
-  type EngineClient,
+  type EngineRequester,
   type EngineRequest,
   type ModelEntry,
-  type Waiting,
+  type StageEvent,
 } from '#protocol';
 import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import type { RunOnServer } from './upstream/upstream-server.ts';
@@ -23,12 +23,12 @@ async function* runUpstream<K extends Kind>(...run: Parameters<RunOnServer<K>>):
  * @param targetsOf null: no server takes part in the model
  */
 export function routedEngine(
-  device: EngineClient,
+  device: EngineRequester,
   { scope, locks }: Pick<EngineConnection, 'scope' | 'locks'>,
   targetsOf: (model: ModelEntry) => Promise<Target[]> | null,
-): EngineClient {
+): EngineRequester {
   return {
-    run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
+    run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<StageEvent | EventOf<K>> {
       const { id, model, signal } = request;
       const targets = job.deviceOnly || !model ? null : targetsOf(model);
       if (!targets) return device.run(job, request);
@@ -66,7 +66,7 @@ async function* withFailover<Event extends { type: string }>(
     let failed = false;
     try {
       for await (const event of ask(target, failover.hasNext)) {
-        sent ||= event.type !== 'waiting';
+        sent ||= event.type !== 'stage';
         yield event;
       }
       return;

@@ -28,17 +28,17 @@ export async function statusFailure(
   passThrough: readonly number[] = [],
 ): Promise<UpstreamError> {
   const { status, headers } = response;
-  const isForCaller = passThrough.includes(status);
+  const isForClient = passThrough.includes(status);
   const retryAfterMs = retryAfter(headers);
   const more = retryAfterMs === undefined ? {} : { retryAfterMs };
-  if (!isForCaller && !DESCRIBED.has(status)) {
+  if (!isForClient && !DESCRIBED.has(status)) {
     // Unread, it would hold one of the few connections that a browser opens to a host.
     void response.body?.cancel().catch(() => undefined);
     return undescribedFailure(status, more);
   }
   const details = await readError(response, key);
   if (details instanceof UpstreamError) return details;
-  const shown = isForCaller || status === 429 ? status : 400;
+  const shown = isForClient || status === 429 ? status : 400;
   const isLongLimit = status === 429 && (retryAfterMs ?? 0) > LONG_RETRY_AFTER_MS;
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
@@ -48,7 +48,7 @@ export async function statusFailure(
       status: shown,
       type: typeOf(shown),
       param: details.param || null,
-      passOn: isLongLimit && !isForCaller,
+      passOn: isLongLimit && !isForClient,
       ...more,
     },
   );

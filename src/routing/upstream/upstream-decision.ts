@@ -39,7 +39,7 @@ export const upstreamDecision: RunOnServer<'decision'> = async function* (server
   const { request, questions } = job;
   const sent = { ...request, model: server.variant.model };
   const response = await server.post('/decisions', sent, signal, { isOptional: true });
-  yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
+  yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
   const body = await readJsonBody(response, maxBytes(questions));
   const { answers, usage } = conforming(decisionSchema, body, 'decisions');
   if (answers.length !== questions.length) throw misshapen('decisions');

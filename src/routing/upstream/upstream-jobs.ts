@@ -33,7 +33,7 @@ export async function* runOnServer<K extends Kind>(
   const readerGone = new AbortController();
   server.running++;
   try {
-    yield { type: 'waiting', stage: 'sent' };
+    yield { type: 'stage', stage: 'sent' };
     const events = UPSTREAM[job.kind](server, job, AbortSignal.any([signal, readerGone.signal]));
     for await (const event of events) {
       if (event.type === 'done') completeTimings(event, 0, performance.now() - began);

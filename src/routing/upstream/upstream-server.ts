@@ -1,7 +1,7 @@
 import { writeJson } from '#base';
 import type { UpstreamVariant } from '#catalog';
 import type { EventOf, JobOf, Kind } from '#jobs';
-import type { Waiting } from '#protocol';
+import type { StageEvent } from '#protocol';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import {
   lacks,
@@ -25,7 +25,7 @@ export type RunOnServer<K extends Kind> = (
   server: UpstreamServer,
   job: JobOf<K>,
   signal: AbortSignal,
-) => AsyncGenerator<Waiting | EventOf<K>, void, undefined>;
+) => AsyncGenerator<StageEvent | EventOf<K>, void, undefined>;
 
 /** Statuses of a path that a server does not have. */
 const LACKING = new Set([404, 405, 501]);

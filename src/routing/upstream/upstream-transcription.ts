@@ -54,7 +54,7 @@ export const upstreamTranscription: RunOnServer<'transcription'> = async functio
     usage: usageOf(answer.usage, characters, job.file.size),
   });
   const response = await server.post(path, formOf(job, server.variant.model), signal);
-  yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+  yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
     const answer = checked(await readJsonBody(response, MAX_BODY_BYTES), job);
     yield accepted;
