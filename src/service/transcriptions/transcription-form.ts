@@ -3,6 +3,7 @@ import type { Granularity, TranscriptionJob } from '#jobs';
 import * as z from '#base/zod';
 import { readBytes } from '../body/request-body.ts';
 import { WITH_RULES } from '../body/schema-issues.ts';
+import { omitNulls } from '../generation/generation.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 const GRANULARITIES = ['segment', 'word'] as const satisfies readonly Granularity[];
@@ -28,10 +29,14 @@ const isTemperature = (value: string): boolean =>
 
 /** The rule of each field that OpenAI documents for Whisper. */
 const schema = z.object({
-  language: z.optional(text.check(z.regex(/^[a-z]{2,3}$/i, 'must be a code of ISO 639-1, such as `en`'))),
+  language: z.optional(
+    text.check(z.regex(/^[a-z]{2,3}$/i, 'must be a code of ISO 639-1, such as `en`'), z.toLowerCase()),
+  ),
   prompt: z.optional(text.check(z.maxLength(MAX_PROMPT))),
   response_format: z.optional(z.enum(FORMATS)),
-  temperature: z.optional(text.check(z.refine(isTemperature, 'must be a number from 0 to 1'))),
+  temperature: z.optional(
+    z.pipe(text.check(z.refine(isTemperature, 'must be a number from 0 to 1')), z.transform(Number)),
+  ),
   [GRANULARITY_FIELD]: z.array(z.enum(GRANULARITIES)),
   stream: z.optional(z.enum(['true', 'false'])),
 });
@@ -69,9 +74,7 @@ export function parseFields(pairs: readonly (readonly [name: string, value: stri
   return {
     format,
     job: {
-      ...(language !== undefined && { language: language.toLowerCase() }),
-      ...(prompt !== undefined && { prompt }),
-      ...(temperature !== undefined && { temperature: Number(temperature) }),
+      ...omitNulls({ language, prompt, temperature }),
       times: isPlain || timed.length > 0 ? timed : ['segment'],
       stream,
       others: named.filter(([name]) => !OWN_FIELDS.has(name)),
