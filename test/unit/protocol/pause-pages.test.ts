@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 
-import { pauseWhenAsked } from '../../../src/protocol/pause-pages.ts';
+import { holdLock, requestLock } from '../../../src/protocol/locks.ts';
+import { pausePages, pauseWhenAsked } from '../../../src/protocol/pause-pages.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
 const NOW = 1_700_000_000_000;
 
@@ -29,6 +31,15 @@ test.each([
   ['not at all for another message', 'x', 0],
 ])('a page pauses %s', (_, data, expected) => {
   expect(pauseFor(data)).toBeCloseTo(expected, -1);
+});
+
+test('pages are not paused beside a request, and one that begins before they pause is found', async () => {
+  const { manager } = new FakeLocks();
+  expect(await pausePages(manager, '/')).toBe(true);
+  const pausing = pausePages(manager, '/');
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  await holdLock(manager, requestLock('/', '1'));
+  expect(await pausing).toBe(false);
 });
 
 test('a clock that is set back does not prolong the pause', () => {
