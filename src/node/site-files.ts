@@ -117,16 +117,16 @@ export async function addFolder(
     const found = await stat(path).catch(() => null);
     if (found?.isDirectory()) await addFolder(files, path, options, `${url}/`, [...above, real]);
     else if (found?.isFile() && found.size <= MAX_BYTES && SHELL.test(entry.name)) {
-      const content = await readFile(path);
-      // A page behind a link out of the folder stays as it is.
-      const isOwn = (await realpath(path)).startsWith((above[0] ?? real) + sep);
-      addFile(
-        files,
-        url,
-        options.marksPages && isPage(url) && isOwn ? await markFile(path, content) : content,
-      );
+      addFile(files, url, await contentOf(path, options, above[0] ?? real));
     }
   }
+}
+
+/** Reads a file, and marks it if it is a page. One behind a link out of the folder stays as it is. */
+async function contentOf(path: string, { marksPages }: FolderOptions, folder: string): Promise<Buffer> {
+  const content = await readFile(path);
+  const isMarked = marksPages && isPage(path) && (await realpath(path)).startsWith(folder + sep);
+  return isMarked ? markFile(path, content) : content;
 }
 
 /**

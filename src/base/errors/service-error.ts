@@ -41,7 +41,7 @@ export class ServiceError extends Error {
 
   /** @param wire its defaults are those of a 500 without a code */
   constructor(wire: Partial<WireError> & { message: string }, { headers = {}, cause }: Options = {}) {
-    // Both may quote a caller's text.
+    // Both may quote a client's text.
     const message = escaped(wire.message);
     const param = wire.param == null ? null : escaped(wire.param);
     super(message, cause === undefined ? undefined : { cause });

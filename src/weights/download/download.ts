@@ -83,9 +83,9 @@ class Download {
   /** Bytes received of chunks that are not stored yet, by chunk. */
   readonly #inFlight = new Map<number, number>();
   readonly #spareBuffers: Bytes[] = [];
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
   /** Whether to use one connection at a time: until a range has arrived, and after the server has ignored a range. */
-  #takesTurns = true;
+  #isSingle = true;
   /** False once the server has answered a range with anything but the range or the whole file. */
   #sendsRanges = true;
   #answers = 0;
@@ -154,8 +154,8 @@ class Download {
   }
 
   async #fetchChunk(index: number): Promise<void> {
-    if (!this.#takesTurns && (await this.#request(index)) === 'stored') return;
-    await this.#turns.run(async () => {
+    if (!this.#isSingle && (await this.#request(index)) === 'stored') return;
+    await this.#mutex.run(async () => {
       this.#signal.throwIfAborted();
       // Another connection may have stored this chunk from a whole file that then broke off: continue with the next.
       const next = this.#partial.has(index) ? this.#partial.missing().next().value : index;
@@ -175,7 +175,7 @@ class Download {
     } catch (error) {
       if (!(error instanceof UnusableRangeError)) throw error;
       this.#sendsRanges = false;
-      this.#takesTurns = true;
+      this.#isSingle = true;
       return isAlone ? this.#store(index, isAlone) : 'whole';
     }
   }
@@ -187,7 +187,7 @@ class Download {
     const response = await this.#fetch(index, from, timeout);
     this.#checkVersion(response);
     const isWhole = response.status === 200;
-    if (isWhole || isAlone) this.#takesTurns = isWhole;
+    if (isWhole || isAlone) this.#isSingle = isWhole;
     if (isWhole && !isAlone) {
       await response.body?.cancel().catch(() => undefined);
       return 'whole';

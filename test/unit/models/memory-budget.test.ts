@@ -43,7 +43,7 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
       fingerprint: name,
       kind: 'embedding',
       slots: Infinity,
-      facts: {},
+      traits: {},
       async *run() {},
       unload: async () => void loaded.delete(name),
     };

@@ -60,7 +60,7 @@ test('the status has the estimates of all variants, and where the files of a loa
     fingerprint: 'f',
     slots: 1,
     kind: 'chat',
-    facts: {},
+    traits: {},
     run: () => Promise.reject(new Error('not here')),
   };
   const manager = createModelManager({

@@ -1,7 +1,7 @@
 import { entriesOf, ExactNumber, fromEntries } from '#base';
 
 /**
- * Noncharacters, which stand for characters of callers' texts while a template renders. A caller's own become U+FFFD.
+ * Noncharacters, which stand for characters of clients' texts while a template renders. A client's own become U+FFFD.
  * A vocabulary whose tokens need more also has private-use characters as marks.
  */
 const FIRST_MARK = 0xfdd0;
@@ -81,11 +81,11 @@ function breakFor(tokens: Iterable<string>): string {
 }
 
 /**
- * Keeps callers' texts from becoming special tokens. Tokenizers search a prompt for the texts of their special tokens,
- * also in a caller's text. So a caller's text is marked before a template renders it, and each special token of the prompt
+ * Keeps clients' texts from becoming special tokens. Tokenizers search a prompt for the texts of their special tokens,
+ * also in a client's text. So a client's text is marked before a template renders it, and each special token of the prompt
  * that has a marked character gets a space.
  */
-export class CallerText {
+export class ClientText {
   readonly #tokens: TokenTree;
   readonly #longest: number;
   readonly #break: string;
@@ -118,7 +118,7 @@ export class CallerText {
     this.#characters.push(character);
   }
 
-  /** Marks a caller's text, and replaces lone surrogates, which engines cannot take. Its length stays. */
+  /** Marks a client's text, and replaces lone surrogates, which engines cannot take. Its length stays. */
   mark(text: string): string {
     const own = text.toWellFormed().replace(this.#mark, REPLACEMENT);
     return this.#marks.size === 0
