@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { cacheFolder } from '../../src/node/cli/pull/cache-folder.ts';
-import { findPython } from '../../src/node/cli/pull/wheels.ts';
+import { findPython } from '../../src/node/cli/pull/packages.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const EXAMPLE = resolve('examples/ray-serve');

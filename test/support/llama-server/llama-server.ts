@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
 import { atEnd } from '../at-end.ts';
-import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
+import { execute, findPython } from '../../../src/node/cli/pull/packages.ts';
 
 const HERE = import.meta.dirname;
 /** Version of requirements.txt. */
