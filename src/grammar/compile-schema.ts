@@ -3,10 +3,9 @@ import type { SchemaPart } from '#jobs';
 import type { Schema, SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
-import type { SchemaContext } from './schema-context.ts';
+import { UnknownPatternError } from './pattern.ts';
 import { SchemaForms } from './schema-forms.ts';
-import { withPointers } from './schema-references.ts';
-import { targetOf } from './schema-target.ts';
+import { targetOf, withPointers } from './schema-references.ts';
 
 interface CompiledSchema {
   gbnf: string;
@@ -37,7 +36,7 @@ export function compileSchema(
   const whole = (parts.find((part) => part.strict) ?? parts[0] ?? WHOLE).param;
   let fault = { param: whole, why: 'its grammar would be too large. Simplify the schema' };
   for (const looseness of LOOSENESS) {
-    const context = new Context(schema, parts, looseness);
+    const context = new SchemaContext(schema, parts, looseness);
     try {
       const grammar = new JsonGrammar(new SchemaForms(new Languages(), context), context);
       const gbnf = grammar.print(schema);
@@ -82,7 +81,8 @@ const MAX_PLACES = 17;
 /** Maximum characters of a key in a place, which has the keys of all schemas around it. */
 const MAX_KEY = 64;
 
-class Context implements SchemaContext {
+/** The request's schemas, and the policy for keywords that cannot be enforced. */
+export class SchemaContext {
   readonly loosenedPlaces = new Set<string>();
   readonly #root: SchemaObject;
   readonly #places = new Map<object, Place>();
@@ -112,10 +112,12 @@ class Context implements SchemaContext {
     return schemas.flatMap((schema) => this.#places.get(Object(schema) as object)?.path ?? []).at(-1);
   }
 
+  /** Schema at a reference; undefined: there is no such place. */
   target(reference: string): Schema | undefined {
     return targetOf(reference, this.#root);
   }
 
+  /** The schema without the keywords that are not enforced in it. */
   loosened(schema: SchemaObject): SchemaObject {
     const place = this.#places.get(schema);
     if (this.#looseness === 'none' || !place || place.strict) return schema;
@@ -148,6 +150,19 @@ class Context implements SchemaContext {
     if (this.loosenedPlaces.size < MAX_PLACES) this.loosenedPlaces.add(place);
   }
 
+  /** Runs `make`; null if the keyword that it reads cannot be enforced and need not be. */
+  attempt<Made>(schema: SchemaObject, keyword: string, make: () => Made): Made | null {
+    try {
+      return make();
+    } catch (error) {
+      const rule = ruleOf(error);
+      if (rule === undefined) throw error;
+      this.unenforceable(schema, keyword, rule);
+      return null;
+    }
+  }
+
+  /** Handles a keyword that cannot be enforced. Throws if it must be enforced. */
   unenforceable(schema: SchemaObject, keyword: string, rule: string): void {
     const place: Place = this.#places.get(schema) ?? { path: WHOLE.param, strict: true };
     const { path, strict } = place;
@@ -159,4 +174,10 @@ class Context implements SchemaContext {
         : 'use a schema that is not `strict`';
     throw invalidField(param, `${rule}: leave it out, or ${instead}`, 'invalid_json_schema');
   }
+}
+
+function ruleOf(error: unknown): string | undefined {
+  if (error instanceof TooCostlyError) return 'is too costly to enforce';
+  if (error instanceof UnknownPatternError) return error.message;
+  return error instanceof SyntaxError ? 'cannot be read' : undefined;
 }

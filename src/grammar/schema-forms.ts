@@ -2,7 +2,6 @@ import {
   anyObject,
   canonical,
   type Form,
-  type FormReader,
   formsOfTypes,
   isEmptyRange,
   meetForms,
@@ -15,7 +14,7 @@ import { isObject } from '#base';
 import { fits, memberSchemas } from './form-members.ts';
 import { KeywordForms } from './keyword-forms.ts';
 import { type Languages, TooCostlyError } from './language.ts';
-import { attempt, type SchemaContext } from './schema-context.ts';
+import type { SchemaContext } from './compile-schema.ts';
 
 const MAX_FORMS = 4000;
 /** Steps of meeting two forms, which makes objects. */
@@ -38,7 +37,7 @@ const KEYWORDS_OF: Record<string, readonly string[]> = {
 const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf'];
 
 /** Reads schemas, and the keywords that combine schemas of one value. */
-export class SchemaForms implements FormReader {
+export class SchemaForms {
   readonly languages: Languages;
   readonly #context: SchemaContext;
   readonly #keywords: KeywordForms;
@@ -69,6 +68,7 @@ export class SchemaForms implements FormReader {
     return `${this.#isWide} ${this.keyOf(schemas)}`;
   }
 
+  /** Forms of the values that fit all of these schemas. A schema that refers only to itself has none. */
   readonly formsOf = (schemas: readonly Schema[]): Form[] => {
     const key = this.#formsKey(schemas);
     const known = this.#known.get(key);
@@ -126,7 +126,7 @@ export class SchemaForms implements FormReader {
       const branches = oneOf as Schema[];
       const [outside, any] = [combined, ofBranches(branches)];
       const apart = () => this.#apart(original, branches, outside, any);
-      combined = attempt(this.#context, original, 'oneOf', apart) ?? any;
+      combined = this.#context.attempt(original, 'oneOf', apart) ?? any;
     }
     const decided = allowsAll(not ?? false);
     if (decided !== null) return decided ? [] : combined;
@@ -201,6 +201,7 @@ export class SchemaForms implements FormReader {
     });
   }
 
+  /** Forms of the values that have one form of each side. */
   readonly meet = (left: Form[], right: Form[]): Form[] => {
     this.languages.spend(left.length * right.length * MEET_STEPS);
     const met = left.flatMap((a) => right.flatMap((b) => this.#meetOne(a, b)));
