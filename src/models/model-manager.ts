@@ -4,11 +4,10 @@ import { abortable, toWireError, requestError } from '#base';
 import { answers, type Job, type Kind } from '#jobs';
 import type { Engine, Engines } from '#engine-kit';
 import type { CrashGuard } from './crash-guard.ts';
-import { MemoryBudget } from './memory-budget.ts';
+import { memoryBudget } from './memory-budget.ts';
 import { modelFacts } from './engine-facts.ts';
 import { modelStatus, noVariant, type VariantDetails } from './model-status.ts';
-import { LoadedModel, type LoadVariant } from './loaded-model.ts';
-import type { LoadedModels } from './loaded-models.ts';
+import { LoadedModel, type LoadVariant, type LoadedModels } from './loaded-model.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
 
 /** Errors after which an engine is unusable. The next request reloads it, or loads the next variant. */
@@ -56,14 +55,14 @@ export class ModelManager {
   /** Number of GPU losses, and of failures of the browser's model, by variant. */
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
-  readonly #memory: MemoryBudget;
+  readonly #memory;
 
   constructor(options: ModelManagerOptions) {
     this.#options = options;
     this.crashGuard = options.crashGuard;
     this.#catalog = options.catalog;
     this.#loadedModels = options.loadedModels;
-    this.#memory = new MemoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
+    this.#memory = memoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
   }
 
   get catalog(): Catalog {

@@ -1,5 +1,5 @@
 import { formatBytes, needsOf, unmetNeed, type CatalogModel, type Variant } from '#catalog';
-import type { VariantReason } from '#protocol';
+import type { PageServices, VariantReason } from '#protocol';
 import type { Device, Engines } from '#engine-kit';
 import { loadId } from './crash-guard.ts';
 import type { VariantFiles } from '#weights';
@@ -20,6 +20,7 @@ export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, str
 export interface PlannerOptions {
   device: Promise<Device>;
   sources: Pick<VariantFiles, 'fault' | 'missingBytes' | 'room'>;
+  page?: PageServices;
   /** Whether stored models may be deleted for others. Only the load then checks whether there is room. */
   evict?: boolean;
   engines: Engines;
@@ -34,11 +35,12 @@ export interface PlannerOptions {
 
 /** Orders a model's variants by what the device can do and where its weights are available. */
 export function variantPlanner(options: PlannerOptions): PlanVariants {
-  const { device, sources, engines, evict = false, prefer = [], fatal = async () => [] } = options;
+  const { device, sources, engines, page, evict = false, prefer = [], fatal = async () => [] } = options;
   /** Queries the hub or a manifest last, and only for variants that the device can run. */
   const faultOf = async (variant: Variant): Promise<string | undefined> =>
     unmetNeed(variant, await device, engines) ??
     (await downloadFault(variant)) ??
+    (page && (await engines[variant.engine]?.unmet?.(variant, page))) ??
     (await sources.fault(variant));
   /** Checks the storage each time, as a model may have been deleted. */
   const downloadFault = async (variant: Variant): Promise<string | undefined> => {

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
 import { claim } from '../../support/claim.ts';
-import { LoadedModels } from '../../../src/models/loaded-models.ts';
+import { LoadedModels } from '../../../src/models/loaded-model.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 
 virtualTime();

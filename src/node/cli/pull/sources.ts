@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 import type { WeightFile } from '#catalog';
 import { miniLm } from '#catalog/default';
-import { graphForFolder, int8GraphForFolder } from '../../graphs/write-graph.ts';
+import { graphForFolder, int8GraphForFolder } from '../../graphs/bert-graph.ts';
 import type { PackageFile } from './packages.ts';
 
 /** Sources of a file of the package's lists, in the order in which they are tried. */

@@ -1,5 +1,6 @@
-import { readObject, type Relocation } from './wasm-object.ts';
 import {
+  readObject,
+  type Relocation,
   joined,
   KIND,
   leb,
