@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'vite';
 
-import { packageWasm } from '../../src/node/engine-files/engine-files.ts';
+import { packageWasm } from '../../src/node/engine-files/llama-wasm.ts';
 
 /** Scripts by name: each becomes `/<name>.html`, with nothing of the playground. */
 const PAGES = {

@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
 afterEach(() => {
-  vi.doUnmock('../../../../src/node/engine-files/engine-files.ts');
+  vi.doUnmock('../../../../src/node/engine-files/llama-wasm.ts');
   vi.resetModules();
 });
 
 test('kernels that cannot be linked end a build: a package never has the slow file', async () => {
   vi.resetModules();
-  vi.doMock('../../../../src/node/engine-files/engine-files.ts', async (original) => ({
+  vi.doMock('../../../../src/node/engine-files/llama-wasm.ts', async (original) => ({
     ...(await original<object>()),
     linkLlama: () => {
       throw new Error('no function mul_mat.');

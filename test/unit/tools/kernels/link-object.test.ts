@@ -9,7 +9,7 @@ import {
 } from '../../../../src/node/engine-files/linker/wasm-module.ts';
 import { linkObject } from '../../../../src/node/engine-files/linker/link-object.ts';
 import { checkStructs, REPLACED } from '../../../../src/node/engine-files/linker/llama-abi.ts';
-import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/engine-files/engine-files.ts';
+import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/engine-files/llama-wasm.ts';
 import { hostModule, LLAMA_FUNCTIONS, namesOf, OBJECT } from './host-module.ts';
 
 const link = (functions: typeof LLAMA_FUNCTIONS, names = namesOf(functions)): Uint8Array =>
