@@ -1,4 +1,4 @@
-export { CallerText, isControlToken } from './caller-text.ts';
+export { ClientText, isBracketed, isControlToken } from './client-text.ts';
 export { ChatTemplate, type RenderOptions, type SpecialTokens } from './chat-template.ts';
 export { templateWorker } from './template-worker.ts';
 export * from './prompt-bounds.ts';

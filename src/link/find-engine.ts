@@ -1,18 +1,18 @@
 import { abortable, backoff, createDeferred, protocolMismatch, serverError, ServiceError } from '#base';
 import {
-  callChannel,
+  directChannel,
   leaderLock,
   leaderUrlLock,
   queryLocks,
   PROTOCOL_VERSION,
-  type CallEngine,
+  type DirectPort,
   type ServePort,
   type RequesterPort,
 } from '#protocol';
 import type { EngineConnection, EngineTransport, Ways } from './engine-connection.ts';
 import { watchEngine } from './watch-engine.ts';
 
-/** An engine worker that has accepted our port. */
+/** An engine worker that has taken our port. */
 export interface FoundEngine {
   port: RequesterPort;
   epoch: string;
@@ -74,8 +74,8 @@ class EngineSearch implements Ways {
     return port2;
   }
 
-  callWorker(): void {
-    this.#listen(callWorker(this.#connection.scope));
+  openDirect(): void {
+    this.#listen(openDirect(this.#connection.scope));
   }
 
   #offer(again: boolean): void {
@@ -89,7 +89,7 @@ class EngineSearch implements Ways {
     this.#ports.add(port);
     port.onmessage = ({ data }) => {
       if (data.type === 'error') this.#fail(new ServiceError(data.error));
-      if (data.type !== 'accepted') return;
+      if (data.type !== 'connected') return;
       if (data.version !== PROTOCOL_VERSION) return this.#fail(protocolMismatch());
       const { epoch, link } = data;
       if (link && !this.#isOver) this.#connection.transport.linkTo?.(epoch, link);
@@ -98,16 +98,16 @@ class EngineSearch implements Ways {
   }
 }
 
-function callWorker(scope: string): BroadcastChannel {
-  const channel = `${callChannel(scope)}:${crypto.randomUUID()}`;
+function openDirect(scope: string): BroadcastChannel {
+  const channel = `${directChannel(scope)}:${crypto.randomUUID()}`;
   const port = new BroadcastChannel(channel);
-  const calls = new BroadcastChannel(callChannel(scope));
-  calls.postMessage({ channel } satisfies CallEngine);
-  calls.close();
+  const direct = new BroadcastChannel(directChannel(scope));
+  direct.postMessage({ channel } satisfies DirectPort);
+  direct.close();
   return port;
 }
 
-/** Dismisses a worker that has accepted the port, or accepts it later: it must not wait for a question. */
+/** Dismisses a worker that has taken the port, or takes it later: it must not wait for a question. */
 function dismiss(port: RequesterPort): void {
   port.onmessage = null;
   port.postMessage({ type: 'cancel' });
@@ -135,7 +135,7 @@ async function engineUnavailable(
 }
 
 /**
- * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the
+ * Keeps the link to the engine that answered last: the next port goes straight to it, and not through the
  * tabs. If that engine has ended, or does not accept in time, the tabs are asked as before.
  */
 export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {

@@ -15,72 +15,78 @@ export const loadId = ({ name, files }: Pick<Variant, 'name' | 'files'>, engines
   return [name, ...hashes, ...engineFiles.map(engineFileName)].join(' ');
 };
 
-export type CrashGuard = ReturnType<typeof crashGuard>;
-
 /**
  * Reports running loads, and the first jobs after a load, to the page, which records them. A page that runs out of
  * memory ends without notice: the next one reads in the record what it was doing.
  */
-export function crashGuard(engines: Engines, loads: PageServices['loads']) {
-  const underWay = new Set<string>();
+export class CrashGuard {
+  readonly #engines: Engines;
+  readonly #loads: PageServices['loads'];
+  readonly #underWay = new Set<string>();
   /** Loaded variants that have not generated a token yet. Others need no `onJob()`. */
-  const untried = new Set<Variant>();
+  readonly untried = new Set<Variant>();
 
-  function note(variant: Variant, isUnderWay: boolean): void {
-    const id = loadId(variant, engines);
-    if (underWay.has(id) === isUnderWay) return;
-    if (isUnderWay) underWay.add(id);
-    else underWay.delete(id);
-    void inTime(loads.begun([...underWay]), undefined);
+  constructor(engines: Engines, loads: PageServices['loads']) {
+    this.#engines = engines;
+    this.#loads = loads;
   }
 
   /** Resolves to the `loadId` of each variant that ended a tab. */
-  const fatal = (): Promise<readonly string[]> => inTime(loads.fatal(), []);
+  fatal(): Promise<readonly string[]> {
+    return this.#ask(this.#loads.fatal(), []);
+  }
 
-  return {
-    untried,
-    fatal,
+  /**
+   * Wraps a load so that it is recorded once its download is over: a download uses little memory.
+   * @throws ServiceError `model_load_failed` if the variant ended a tab before
+   */
+  recorded(load: LoadVariant): LoadVariant {
+    return async (variant, options): Promise<Engine> => {
+      const id = loadId(variant, this.#engines);
+      // The planner skips such a variant only if another can run.
+      if ((await this.fatal()).includes(id)) {
+        await this.#ask(this.#loads.refused(id), undefined);
+        throw endedTab(variant);
+      }
+      let ended = false;
+      try {
+        const engine = await load(variant, {
+          ...options,
+          onProgress: (progress) => {
+            if (progress.phase !== 'download' && !ended) this.#note(variant, hasWeights(variant));
+            options.onProgress(progress);
+          },
+        });
+        if (hasWeights(variant)) this.untried.add(variant);
+        return engine;
+      } finally {
+        ended = true;
+        // A tab that ends while the model is idle does not end because of it.
+        this.#note(variant, false);
+      }
+    };
+  }
 
-    /**
-     * Wraps a load so that it is recorded once its download is over: a download uses little memory.
-     * @throws ServiceError `model_load_failed` if the variant ended a tab before
-     */
-    recorded(load: LoadVariant): LoadVariant {
-      return async (variant, options): Promise<Engine> => {
-        const id = loadId(variant, engines);
-        // The planner skips such a variant only if another can run.
-        if ((await fatal()).includes(id)) {
-          await inTime(loads.refused(id), undefined);
-          throw endedTab(variant);
-        }
-        let ended = false;
-        try {
-          const engine = await load(variant, {
-            ...options,
-            onProgress: (progress) => {
-              if (progress.phase !== 'download' && !ended) note(variant, hasWeights(variant));
-              options.onProgress(progress);
-            },
-          });
-          if (hasWeights(variant)) untried.add(variant);
-          return engine;
-        } finally {
-          ended = true;
-          // A tab that ends while the model is idle does not end because of it.
-          note(variant, false);
-        }
-      };
-    },
+  /** Records that a variant begins a job, sends the first part of an answer, or becomes idle. */
+  onJob(variant: Variant, step: 'begun' | 'answering' | 'idle'): void {
+    if (!this.untried.has(variant)) return;
+    if (step === 'answering') this.untried.delete(variant);
+    this.#note(variant, step === 'begun');
+  }
 
-    /** Records that a variant begins a job, sends the first part of an answer, or becomes idle. */
-    onJob(variant: Variant, step: 'begun' | 'answering' | 'idle'): void {
-      if (!untried.has(variant)) return;
-      if (step === 'answering') untried.delete(variant);
-      note(variant, step === 'begun');
-    },
-  };
+  #note(variant: Variant, isUnderWay: boolean): void {
+    const id = loadId(variant, this.#engines);
+    if (this.#underWay.has(id) === isUnderWay) return;
+    if (isUnderWay) this.#underWay.add(id);
+    else this.#underWay.delete(id);
+    void this.#ask(this.#loads.begun([...this.#underWay]), undefined);
+  }
+
+  async #ask<T>(answer: Promise<T>, otherwise: T): Promise<T> {
+    const known = await withTimeout(
+      answer.catch(() => otherwise),
+      PAGE_MS,
+    );
+    return known ?? otherwise;
+  }
 }
-
-/** The page's answer; `otherwise` if it fails or comes late. */
-const inTime = async <T>(answer: Promise<T>, otherwise: T): Promise<T> =>
-  (await withTimeout(answer, PAGE_MS).catch(() => null)) ?? otherwise;

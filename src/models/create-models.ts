@@ -2,11 +2,11 @@ import type { Device, Engines } from '#engine-kit';
 import type { ModelFacts, PageServices, WorkerOptions } from '#protocol';
 import type { Weights } from '#weights';
 import { BackendBenchmark } from './backend-benchmark.ts';
-import { crashGuard } from './crash-guard.ts';
+import { CrashGuard } from './crash-guard.ts';
 import { factsWriter } from './engine-facts.ts';
-import { variantLoader } from './load-variant.ts';
-import type { LoadedModels } from './loaded-model.ts';
-import { createEstimates, defaultBudget } from './memory-budget.ts';
+import { VariantLoader } from './load-variant.ts';
+import type { LoadedModels } from './loaded-models.ts';
+import { defaultBudget, Estimates } from './memory-budget.ts';
 import { ModelManager } from './model-manager.ts';
 import { variantPlanner } from './variant-choice.ts';
 
@@ -29,7 +29,7 @@ export function createModels(options: ModelsOptions): ModelManager {
   const { engines, device, page, prefer, limits = {}, loadedModels, weights, wasmUrl } = options;
   const { store, files, storage, rate } = weights;
   const { evict = false, probe = 'real-gpu', memoryBytes } = limits;
-  const estimates = createEstimates(files, rate, engines);
+  const estimates = new Estimates(files, rate, engines);
   /** The benchmark's notes by variant. */
   const notes = new Map<string, string>();
   const benchmark = new BackendBenchmark({
@@ -44,22 +44,22 @@ export function createModels(options: ModelsOptions): ModelManager {
       options.onChange();
     },
   });
-  const load = variantLoader({
+  const loader = new VariantLoader({
     engines,
     store,
-    sources: files,
+    variantFiles: files,
     modelStorage: storage,
     benchmark,
     wasmUrl,
     page,
   });
-  const guard = crashGuard(engines, page.loads);
+  const crashGuard = new CrashGuard(engines, page.loads);
   const manager: ModelManager = new ModelManager({
     catalog: weights.catalog,
     engines,
     loadedModels,
-    load: guard.recorded((variant, loading) => load(variant, loading).finally(weightsChanged)),
-    crashGuard: guard,
+    load: crashGuard.recorded((variant, loading) => loader.load(variant, loading).finally(weightsChanged)),
+    crashGuard,
     onChange: () => {
       options.onChange();
       writeFacts();
@@ -68,10 +68,14 @@ export function createModels(options: ModelsOptions): ModelManager {
       device,
       engines,
       prefer,
-      fatal: guard.fatal,
+      fatal: () => crashGuard.fatal(),
       evict,
-      sources: files,
-      page,
+      variantFiles: {
+        room: (variant) => files.room(variant),
+        missingBytes: (variant) => files.missingBytes(variant),
+        fault: async (variant) =>
+          (await engines[variant.engine]?.unmet?.(variant, page)) ?? (await files.fault(variant)),
+      },
     }),
     budgetBytes: device.then(({ memoryGiB }) => memoryBytes ?? defaultBudget(memoryGiB)),
     variantDetails: { notes, estimates: estimates.known },

@@ -1,5 +1,5 @@
 import { hasWeights, type Variant, type VariantBase, type WeightFile } from '#catalog';
-import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
+import type { LoadVariantOptions } from './loaded-model.ts';
 import type { StoredFile, WeightStore, ModelStorage, VariantFiles } from '#weights';
 import { abortable, toWireError, serverError, ServiceError, type ErrorCode } from '#base';
 import type { PageServices } from '#protocol';
@@ -9,6 +9,7 @@ import {
   FileReplaced,
   type Backend,
   type Engine,
+  type EngineContext,
   type EnginePlugin,
   type Engines,
 } from '#engine-kit';
@@ -33,7 +34,7 @@ const MAX_AGAIN = 2;
 export interface LoaderOptions {
   engines: Engines;
   store: () => Promise<WeightStore>;
-  sources: VariantFiles;
+  variantFiles: VariantFiles;
   modelStorage: Pick<ModelStorage, 'makeRoom' | 'makeMoreRoom' | 'used'>;
   benchmark: Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
@@ -43,31 +44,28 @@ export interface LoaderOptions {
 
 type Loaded = { engine: Engine; intact: true } | { engine: Engine | null; intact: false };
 
-/** Creates a function that loads variants in their engines, with files from the store. */
-export function variantLoader({
-  engines,
-  store: openStore,
-  sources,
-  modelStorage,
-  benchmark,
-  wasmUrl,
-  page,
-}: LoaderOptions): LoadVariant {
-  return load;
+/** Loads variants in their engines, with files from the store. */
+export class VariantLoader {
+  readonly #options: LoaderOptions;
 
-  async function load(unresolved: Variant, { onProgress, ...others }: LoadVariantOptions): Promise<Engine> {
+  constructor(options: LoaderOptions) {
+    this.#options = options;
+  }
+
+  async load(unresolved: Variant, { onProgress, ...others }: LoadVariantOptions): Promise<Engine> {
+    const { benchmark, variantFiles, modelStorage } = this.#options;
     const options = { ...others, onProgress: onlyForward(onProgress) };
     if (hasWeights(unresolved)) requireWasm(unresolved);
-    const variant = await sources.resolve(unresolved, options.signal);
-    const isMeasured = variantOn(variant, 'wasm') !== undefined;
+    const variant = await variantFiles.resolve(unresolved, options.signal);
+    const isMeasured = this.#on(variant, 'wasm') !== undefined;
     const backend = isMeasured ? await benchmark.backend(variant) : null;
     await modelStorage.makeRoom(variant.files);
-    const engine = await loadOn(variant, backend, options).catch((error: unknown) => {
+    const engine = await this.#load(variant, backend, options).catch((error: unknown) => {
       if (backend !== 'webgpu' || options.signal.aborted || FILE_ERRORS.has(toWireError(error).code))
         throw error;
       // The GPU won the benchmark, but cannot load the model now.
       benchmark.disable(variant);
-      return loadOn(variant, 'wasm', options);
+      return this.#load(variant, 'wasm', options);
     });
     // Housekeeping: answers do not wait for it, nor fail with it.
     modelStorage
@@ -75,47 +73,39 @@ export function variantLoader({
       .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
     if (isMeasured && runs(engine, 'embedding'))
       benchmark
-        .maybeRun(variant, engine, (...other) => loadEmbedder(variant, ...other))
+        .maybeRun(variant, engine, (...other) => this.#loadEmbedder(variant, ...other))
         .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
     return engine;
   }
 
   /** Loads a second engine on a backend for the benchmark. @throws TypeError if it does not embed */
-  async function loadEmbedder(
-    variant: Variant,
-    backend: Backend,
-    signal: AbortSignal,
-  ): Promise<Engine<'embedding'>> {
-    const onBackend = variantOn(variant, backend) ?? variant;
-    const engine = await loadIntact(onBackend, { signal, onProgress: () => undefined });
+  async #loadEmbedder(variant: Variant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>> {
+    const onBackend = this.#on(variant, backend) ?? variant;
+    const engine = await this.#loadIntact(onBackend, { signal, onProgress: () => undefined });
     if (runs(engine, 'embedding')) return engine;
     throw new TypeError(`${variant.name} does not embed`);
   }
 
-  async function loadOn(
-    variant: Variant,
-    backend: Backend | null,
-    options: LoadVariantOptions,
-  ): Promise<Engine> {
-    const onBackend = (backend && variantOn(variant, backend)) ?? variant;
+  async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {
+    const onBackend = (backend && this.#on(variant, backend)) ?? variant;
     for (let retries = 0; ;) {
       try {
-        return await loadIntact(onBackend, options);
+        return await this.#loadIntact(onBackend, options);
       } catch (error) {
         // The file was replaced, or the browser stopped the service worker, which fails its pending requests.
         if ((error instanceof FileReplaced || lacksScript(error)) && retries++ < MAX_AGAIN) continue;
         const full = error instanceof ServiceError && error.code === 'storage_full';
         if (!full || options.signal.aborted) throw error;
-        await modelStorage.makeMoreRoom(variant.files);
+        await this.#options.modelStorage.makeMoreRoom(variant.files);
       }
     }
   }
 
   /** Loads an engine from intact files. @throws ServiceError `weights_corrupt` if damaged files cannot be repaired */
-  async function loadIntact(variant: VariantBase, options: LoadVariantOptions): Promise<Engine> {
+  async #loadIntact(variant: VariantBase, options: LoadVariantOptions): Promise<Engine> {
     // The first load drops damaged chunks of stored files; the second downloads them again.
     for (let tries = 1; tries <= 2; tries++) {
-      const { engine, intact } = await loadOnce(variant, options);
+      const { engine, intact } = await this.#loadOnce(variant, options);
       if (engine && intact) return engine;
       await engine?.unload();
     }
@@ -123,8 +113,8 @@ export function variantLoader({
     throw serverError('weights_corrupt', message);
   }
 
-  async function loadOnce(variant: VariantBase, options: LoadVariantOptions): Promise<Loaded> {
-    const store = await openStore();
+  async #loadOnce(variant: VariantBase, options: LoadVariantOptions): Promise<Loaded> {
+    const store = await this.#options.store();
     const progress = await loadProgress(store, variant.files, options);
     const checks: Promise<boolean>[] = [];
     /** Optional files that follow are no progress: the engine has reported its last phase. */
@@ -151,20 +141,18 @@ export function variantLoader({
       readFiles.push({ file, blob: stored.blob });
       return stored.blob;
     };
-    const file = async (path: string): Promise<Blob> => {
-      const listed = variant.files.find((candidate) => candidate.path === path);
-      if (!listed) throw unlisted(variant, path);
+    const context = this.#context(options, async (path) => {
+      const file = variant.files.find((candidate) => candidate.path === path);
+      if (!file) throw unlisted(variant, path);
       try {
-        return await readFile(listed);
+        return await readFile(file);
       } catch (error) {
         unusable.abort(error);
         throw error;
       }
-    };
-    const wasm = (name: string): string => new URL(engineFileName(name), wasmUrl).href;
-    const { signal, onProgress } = options;
+    });
     // Stored bytes are hashed during the load, not before it, so that a warm start does not wait for the check.
-    const loading = pluginOf(variant).load(variant, { ...page, signal, file, wasm, onProgress });
+    const loading = this.#engine(variant).load(variant, context);
     // Some engines do not fail if a file cannot be fetched: transformers.js may wait forever.
     const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
     if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
@@ -182,12 +170,18 @@ export function variantLoader({
     return { engine: null, intact };
   }
 
-  function variantOn(variant: VariantBase, backend: Backend): VariantBase | undefined {
-    return pluginOf(variant).onBackend?.(variant, backend);
+  #context({ signal, onProgress }: LoadVariantOptions, file: EngineContext['file']): EngineContext {
+    const { wasmUrl, page } = this.#options;
+    const wasm = (name: string): string => new URL(engineFileName(name), wasmUrl).href;
+    return { ...page, signal, file, wasm, onProgress };
   }
 
-  function pluginOf({ name, engine }: VariantBase): EnginePlugin {
-    const plugin = engines[engine];
+  #on(variant: VariantBase, backend: Backend): VariantBase | undefined {
+    return this.#engine(variant).onBackend?.(variant, backend);
+  }
+
+  #engine({ name, engine }: VariantBase): EnginePlugin {
+    const plugin = this.#options.engines[engine];
     if (plugin) return plugin;
     const message = `${name} runs on the engine ${engine}, which has no weights to load.`;
     throw serverError('model_unavailable', message);

@@ -2,10 +2,10 @@ import type { EngineConnection } from '#link';
 import {
   keepLock,
   requestLock,
-  type EngineClient,
+  type EngineRequester,
   type EngineRequest,
   type ModelEntry,
-  type Waiting,
+  type StageEvent,
 } from '#protocol';
 import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
@@ -17,7 +17,7 @@ async function* runUpstream<K extends Kind>(
   server: UpstreamServer,
   job: JobOf<K>,
   signal: AbortSignal,
-): AsyncGenerator<Waiting | EventOf<K>, void, undefined> {
+): AsyncGenerator<StageEvent | EventOf<K>, void, undefined> {
   const { UPSTREAM } = await import('./upstream/upstream-jobs.ts');
   yield* UPSTREAM[job.kind](server, job, signal);
 }
@@ -28,12 +28,12 @@ async function* runUpstream<K extends Kind>(
  * @param targetsOf null: no server takes part in the model
  */
 export function routedEngine(
-  device: EngineClient,
+  device: EngineRequester,
   { scope, locks }: Pick<EngineConnection, 'scope' | 'locks'>,
   targetsOf: (model: ModelEntry) => Promise<Target[]> | null,
-): EngineClient {
+): EngineRequester {
   return {
-    run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
+    run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<StageEvent | EventOf<K>> {
       const { id, model, signal } = request;
       const targets = job.deviceOnly || !model ? null : targetsOf(model);
       if (!targets) return device.run(job, request);
@@ -71,7 +71,7 @@ async function* withFailover<Event extends { type: string }>(
     let failed = false;
     try {
       for await (const event of ask(target, failover.hasNext)) {
-        sent ||= event.type !== 'waiting';
+        sent ||= event.type !== 'stage';
         yield event;
       }
       return;

@@ -6,7 +6,7 @@
 import { serverError, isV1Path, type SiteFile } from '#base';
 import { linked, type EngineConnection, type Ways } from '#link';
 import {
-  CALL_HEADER,
+  ABORT_HEADER,
   pausePages,
   requestsRun,
   scopeOf,
@@ -49,7 +49,7 @@ if (self.serviceWorker?.state === 'activated') void v1.readAhead();
  * If it does not pass the port on, its worker is called.
  */
 async function askWindows(ways: Ways, again: boolean): Promise<void> {
-  if (again) ways.callWorker();
+  if (again) ways.openDirect();
   const windows = await self.clients.matchAll({ includeUncontrolled: true });
   for (const client of windows) client.postMessage(needEngine, [ways.openPort()]);
 }
@@ -73,11 +73,11 @@ export function matchV1(target: Addressed): boolean {
  * for (const method of ['GET', 'POST', 'DELETE'] as const) registerRoute(matchV1, handleV1, method);
  */
 export async function handleV1(target: Requested): Promise<Response> {
-  const source: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
-  const { request } = source;
-  const { clientId = '' } = (('event' in source && source.event) || source) as Partial<FetchEvent>;
+  const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
+  const { request } = asked;
+  const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
   if (!isV1Path(new URL(request.url).pathname)) return handleLocalRoute(request, v1);
-  const id = request.headers.get(CALL_HEADER);
+  const id = request.headers.get(ABORT_HEADER);
   const limit = watchLimit(request);
   const signals = [request.signal, limit.gone, ...(id === null ? [] : [abortOf(id).signal])];
   const client = clientId ? { id: clientId, url: request.referrer } : null;
@@ -98,7 +98,7 @@ export async function handleV1(target: Requested): Promise<Response> {
 /** "Request Timeout": OpenAI's client retries it, if its own timer is late, as in a hidden tab. */
 const CLIENT_LEFT = 408;
 
-/** Abort controllers by the `CALL_HEADER` of their request. */
+/** Abort controllers by the `ABORT_HEADER` of their request. */
 const aborts = new Map<string, AbortController>();
 
 function abortOf(id: string): AbortController {

@@ -1,4 +1,4 @@
-import { LoadedModels } from '../../src/models/loaded-model.ts';
+import { LoadedModels } from '../../src/models/loaded-models.ts';
 import { ModelManager, type ModelManagerOptions } from '../../src/models/model-manager.ts';
 import { ENGINES } from '../../src/engines/registry.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '#base';
 import type { PageModelEvent, PageModel } from '#protocol';
 import { imagesOf, type ChatEvent, type ChatImage, type ChatJob, type Events } from '#jobs';
-import type { Engine, LoadedFacts, LoadEngine } from '#engine-kit';
+import type { Engine, LoadedTraits, LoadEngine } from '#engine-kit';
 import { builtInFault } from './built-in-fault.ts';
 import { cannot, refuseImages, type SessionAbilities, toBuiltInRequest } from './built-in-request.ts';
 
@@ -37,7 +37,7 @@ class BuiltInEngine implements Engine<'chat'> {
   readonly slots = 1;
   readonly takesSchemas = true;
   readonly fingerprint: string;
-  readonly facts: LoadedFacts & { contextLength: number };
+  readonly traits: LoadedTraits & { contextLength: number };
   readonly #page: PageModel;
   readonly #session: BuiltInAbilities;
 
@@ -45,7 +45,7 @@ class BuiltInEngine implements Engine<'chat'> {
     this.#page = page;
     this.#session = session;
     this.fingerprint = `${session.name}-${browser()}`;
-    this.facts = { contextLength: session.contextLength, thinks: false, vision: session.images };
+    this.traits = { contextLength: session.contextLength, thinks: false, vision: session.images };
   }
 
   async *run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
@@ -72,9 +72,9 @@ class BuiltInEngine implements Engine<'chat'> {
       for (;;) {
         const event = await next();
         if (event.type === 'counted') {
-          ({ promptTokens, contextLength: this.facts.contextLength } = event);
-          if (!job.countOnly && promptTokens >= this.facts.contextLength)
-            throw contextLengthExceeded(promptTokens, this.facts.contextLength);
+          ({ promptTokens, contextLength: this.traits.contextLength } = event);
+          if (!job.countOnly && promptTokens >= this.traits.contextLength)
+            throw contextLengthExceeded(promptTokens, this.traits.contextLength);
           onPrefill?.();
           // Do not accept yet: the browser rejects a schema only with the first part of the reply.
           if (job.countOnly) return yield this.#accepted(promptTokens);
@@ -109,7 +109,7 @@ class BuiltInEngine implements Engine<'chat'> {
     const images = imagesOf(input);
     if (images.length === 0) return new Map();
     const { decodeImages } = await import('../pictures/decode-images.ts');
-    const read = await decodeImages(images, (decoder, source) => decoder.bitmap(source), signal);
+    const read = await decodeImages(images, (decoder, image) => decoder.bitmap(image), signal);
     return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
   }
 
@@ -119,7 +119,7 @@ class BuiltInEngine implements Engine<'chat'> {
 
   #failure({ name, message, counts }: Extract<PageModelEvent, { type: 'failed' }>, job: ChatJob): Error {
     if (name === 'QuotaExceededError') {
-      const { contextLength } = this.facts;
+      const { contextLength } = this.traits;
       return contextLengthExceeded(counts?.requested ?? contextLength, counts?.quota ?? contextLength);
     }
     // The schema is the only part of a request that the API may not support.

@@ -8,7 +8,7 @@ import {
   estimateMemory,
   type RemoteFile,
 } from '#catalog';
-import { inspectModel, isProjector, type GgufFacts, type InspectedModel } from '#gguf';
+import { inspectModel, isProjector, type GgufTraits, type InspectedModel } from '#gguf';
 import type { AddedFormat, FoundModel, SizedDevice } from '#engine-kit';
 import { runsMainWasm } from './wasm-build.ts';
 
@@ -37,8 +37,8 @@ export const ggufFormat: AddedFormat = {
     ),
   async describe(modelFiles, device) {
     const inspected = await inspectModel(modelFiles);
-    const { facts, name, bytes, files, roles } = inspected;
-    const { architecture, quantization, embedding, reranks, chatTemplate, canChat } = facts;
+    const { traits, name, bytes, files, roles } = inspected;
+    const { architecture, quantization, embedding, reranks, chatTemplate, canChat } = traits;
     const generates = !embedding && !reranks;
     const fit = fitModel(inspected, device);
     const { contextLength, memoryBytes } = fit;
@@ -50,21 +50,21 @@ export const ggufFormat: AddedFormat = {
       model: { ...known, ...completionsOnly, ...(embedding && { embedding }), ...(reranks && { reranks }) },
       variant: {
         engine: 'wllama',
-        license: facts.license?.slice(0, 100) ?? 'unknown',
+        license: traits.license?.slice(0, 100) ?? 'unknown',
         contextLength,
-        ...kvCacheOf(facts),
+        ...kvCacheOf(traits),
         ...embedding,
         ...(reranks && RANKS),
-        ...(generates && { sampling: { ...DEFAULT_SAMPLING, ...facts.sampling } }),
+        ...(generates && { sampling: { ...DEFAULT_SAMPLING, ...traits.sampling } }),
         ...completionsOnly,
       },
-      ...(generates && { defaults: facts.defaults }),
+      ...(generates && { defaults: traits.defaults }),
       details: {
-        trainedContextLength: facts.contextLength,
+        trainedContextLength: traits.contextLength,
         hasChatTemplate: chatTemplate !== null,
         canChat,
-        tensors: facts.tensors,
-        ...warningOf(facts),
+        tensors: traits.tensors,
+        ...warningOf(traits),
       },
       shortage: fit.shortage,
       async fault() {
@@ -76,7 +76,7 @@ export const ggufFormat: AddedFormat = {
   },
 };
 
-function warningOf({ embedding, reranks, guessesPooling, isTaggedEmbedding }: GgufFacts): {
+function warningOf({ embedding, reranks, guessesPooling, isTaggedEmbedding }: GgufTraits): {
   warning?: string;
 } {
   if (guessesPooling) return { warning: POOLING_GUESS };
@@ -111,7 +111,7 @@ function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundMo
   }));
 }
 
-const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['facts']) => ({
+const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['traits']) => ({
   ...(kvValues > 0 && { kvValues }),
   ...(kvWindow && { kvWindow }),
   ...(stateBytes > 0 && { stateBytes }),
@@ -119,16 +119,16 @@ const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['
 
 /** Finds the longest context that fits, and its memory. Embedding models and rerankers do not run on the GPU. */
 function fitModel(
-  { facts, bytes, files, roles }: InspectedModel<{ size: number }>,
+  { traits, bytes, files, roles }: InspectedModel<{ size: number }>,
   { memoryGiB, gpu }: SizedDevice,
 ): { contextLength: number; memoryBytes: number; shortage: string | undefined } {
-  const { contextLength: trained, embedding, reranks } = facts;
+  const { contextLength: trained, embedding, reranks } = traits;
   const onCpu = embedding !== null || reranks;
   const isVision = [...roles.values()].includes('projector');
   const sized = {
     engine: 'wllama',
     files: [{ bytes, ...(isVision && { role: 'projector' as const }) }],
-    ...kvCacheOf(facts),
+    ...kvCacheOf(traits),
     contextLength: onCpu ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
     ...(embedding && { dimensions: embedding.dimensions }),
     ...(reranks && RANKS),

@@ -21,7 +21,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly kind = 'embedding';
   readonly fingerprint: string;
   readonly slots = Number.POSITIVE_INFINITY;
-  readonly facts: { contextLength: number };
+  readonly traits: { contextLength: number };
   readonly #llama: Pick<Llama, 'embed'>;
   readonly #options: EmbedderOptions;
   readonly #parts: TextParts;
@@ -31,7 +31,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     this.#options = options;
     this.#parts = new TextParts(llama, options);
     this.fingerprint = options.fingerprint;
-    this.facts = { contextLength: options.contextLength };
+    this.traits = { contextLength: options.contextLength };
   }
 
   async *run(job: EmbeddingJob, signal: AbortSignal, onPrefill?: () => void): Events<'embedding'> {
@@ -41,7 +41,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     if ('tokens' in input)
       throw unsupported('input', 'must be text for this model: it cannot take token ids');
     for (const [index, text] of input.texts.entries())
-      refuseOversizedInput(text, placeOf(index), this.facts.contextLength);
+      refuseOversizedInput(text, placeOf(index), this.traits.contextLength);
     const embedded = await this.#parts.each(input.texts, signal, placeOf, (text, index) => {
       const most = cutOf(index);
       if (most === undefined) return this.#embed(text);

@@ -13,7 +13,7 @@ export class LlamaReranker implements Engine<'rerank'> {
   readonly kind = 'rerank';
   readonly fingerprint: string;
   readonly slots = Number.POSITIVE_INFINITY;
-  readonly facts: { contextLength: number };
+  readonly traits: { contextLength: number };
   readonly #llama: Pick<Llama, 'rank'>;
   readonly #parts: TextParts;
 
@@ -21,13 +21,13 @@ export class LlamaReranker implements Engine<'rerank'> {
     this.#llama = llama;
     this.#parts = new TextParts(llama, { ...options, reserved: [...options.reserved, ...PLACES] });
     this.fingerprint = options.fingerprint;
-    this.facts = { contextLength: options.contextLength };
+    this.traits = { contextLength: options.contextLength };
   }
 
   async *run(job: RerankJob, signal: AbortSignal, onPrefill?: () => void): Events<'rerank'> {
     signal.throwIfAborted();
     onPrefill?.();
-    const { contextLength } = this.facts;
+    const { contextLength } = this.traits;
     refuseOversizedInput(job.query, 'query', contextLength);
     const query = this.#parts.plain(job.query);
     const most = (job.maxTokens ?? Infinity) * CHARACTERS_A_TOKEN;

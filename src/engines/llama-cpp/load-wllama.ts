@@ -7,7 +7,7 @@ import {
   type WeightFile,
   type WllamaVariant,
 } from '#catalog';
-import type { GgufFacts } from '#gguf';
+import type { GgufTraits } from '#gguf';
 import { serverError } from '#base';
 import {
   chatThreads,
@@ -21,7 +21,7 @@ import {
 } from '#engine-kit';
 import { type Llama, type LlamaOptions, NotLoaded, openLlama, startAhead, type StateLimits } from '#llama';
 import { PromptRenderer, TemplateWorker } from '#chat-template';
-import { chatFacts } from './chat-facts.ts';
+import { chatTraits } from './chat-traits.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { WllamaEngine } from './wllama-engine.ts';
@@ -72,11 +72,11 @@ async function loadFiles(
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress({ phase: 'load', loadedBytes: totalBytes, totalBytes });
   const language = languageOf(variant, blobs) ?? new Blob();
-  const facts = isEncoder(variant) ? null : await chatFacts(variant.name, language);
+  const traits = isEncoder(variant) ? null : await chatTraits(variant.name, language);
 
   return loadFitting(
     halvedLengths(variant.contextLength),
-    (contextLength) => loadOnce({ ...variant, contextLength }, context, { blobs, gpu, facts, workers }),
+    (contextLength) => loadOnce({ ...variant, contextLength }, context, { blobs, gpu, traits, workers }),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
 }
@@ -98,17 +98,17 @@ const startWorker = async (context: EngineContext, gpuCheck: Promise<boolean>) =
   }
 };
 
-interface LoadFacts {
+interface LoadParts {
   blobs: Blob[];
   gpu: boolean;
-  facts: GgufFacts | null;
+  traits: GgufTraits | null;
   workers: Workers;
 }
 
 async function loadOnce(
   variant: WllamaVariant,
   context: EngineContext,
-  { blobs, gpu, facts, workers }: LoadFacts,
+  { blobs, gpu, traits, workers }: LoadParts,
 ): Promise<WllamaModel> {
   const { name, contextLength } = variant;
   const threads = threadCount();
@@ -119,17 +119,17 @@ async function loadOnce(
     parameters: {
       ...(isEncoder(variant)
         ? encoderParameters(variant, threads)
-        : chatParameters(variant, gpu, facts?.kvInBlocks ?? true, threads)),
+        : chatParameters(variant, gpu, traits?.kvInBlocks ?? true, threads)),
       ...adaptersOf(variant),
     },
     ahead: (await workers.llama) ?? undefined,
-    limits: facts ? stateLimits(facts, contextLength, gpu) : undefined,
+    limits: traits ? stateLimits(traits, contextLength, gpu) : undefined,
     signal: context.signal,
   });
   const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
   const engine = llama.kernels ? `wllama-k${llama.kernels}` : 'wllama';
   try {
-    return await toEngine(llama, variant, { blobs, facts, workers }, `${name}-${engine}-${backend}`);
+    return await toEngine(llama, variant, { blobs, traits, workers }, `${name}-${engine}-${backend}`);
   } catch (error) {
     await llama.close();
     throw error;
@@ -142,7 +142,7 @@ type WllamaModel = Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>;
 async function toEngine(
   llama: Llama,
   variant: WllamaVariant,
-  { blobs, facts, workers }: Omit<LoadFacts, 'gpu'>,
+  { blobs, traits, workers }: Omit<LoadParts, 'gpu'>,
   fingerprint: string,
 ): Promise<WllamaModel> {
   const { dimensions, minDimensions, prefixes, contextLength } = variant;
@@ -157,7 +157,7 @@ async function toEngine(
     const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
     return new LlamaEmbedder(llama, { ...common, dimensions, ...training });
   }
-  const prompt = await chatPrompt(llama, languageOf(variant, blobs), facts, workers.template);
+  const prompt = await chatPrompt(llama, languageOf(variant, blobs), traits, workers.template);
   return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });
 }
 
@@ -181,7 +181,7 @@ const GPU_SHARE = 2;
 
 /** Limits for saved prompt states; undefined if states are only keys and values, which are limited in tokens. */
 function stateLimits(
-  { kvValues, kvWindow, stateBytes }: GgufFacts,
+  { kvValues, kvWindow, stateBytes }: GgufTraits,
   contextLength: number,
   gpu: boolean,
 ): StateLimits | undefined {
@@ -207,12 +207,12 @@ async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void>
 async function chatPrompt(
   { addsBos, bos, chatTemplate, eos, imageMarker }: Llama,
   gguf: Blob | undefined,
-  facts: GgufFacts | null,
+  traits: GgufTraits | null,
   worker: TemplateWorker | undefined,
 ): Promise<PromptRenderer> {
   const tokens = gguf ? await specialTokens(gguf, bos, eos) : { bos: null, eos: null, reserved: [] };
   const reserved = [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])];
-  const template = chatTemplate || (facts?.chatTemplate ?? null);
+  const template = chatTemplate || (traits?.chatTemplate ?? null);
   return new PromptRenderer({ template, tokens: { ...tokens, reserved }, addsBos }, worker);
 }
 

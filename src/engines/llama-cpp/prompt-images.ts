@@ -22,7 +22,7 @@ export class PromptImageReader {
     const images = imagesOf(input);
     const missing = images.filter((image) => !this.#pixmaps.has(image));
     const { decodeImages } = await import('../pictures/decode-images.ts');
-    const decoded = await decodeImages(missing, (decoder, source) => decoder.pixmap(source), signal);
+    const decoded = await decodeImages(missing, (decoder, image) => decoder.pixmap(image), signal);
     for (const [index, image] of missing.entries())
       if (decoded[index]) this.#pixmaps.set(image, decoded[index]);
     return images.flatMap((image) => this.#pixmaps.get(image) ?? []);

@@ -4,6 +4,7 @@ import { isControlToken, type SpecialTokens } from '#chat-template';
 const TYPES_KEY = 'tokenizer.ggml.token_type';
 /** Types of tokens that are no text: unknown and control tokens. */
 const RESERVED: ReadonlySet<number> = new Set([2, 3]);
+const USER_DEFINED = 4;
 const MAX_TOKENS = 2 ** 21;
 /** First bytes of texts that may be control tokens. */
 const FIRST: ReadonlySet<number> = new Set(new TextEncoder().encode('<[_'));
@@ -21,7 +22,11 @@ export async function specialTokens(gguf: Blob, bosId: number, eosId: number): P
     const typeOf = (types && readNumbers(cursor, types.at, MAX_TOKENS)) ?? [];
     const isReserved = (index: number): boolean => RESERVED.has(typeOf[index] ?? 0);
     const isWanted = (index: number, first: number): boolean =>
-      index === bosId || index === eosId || FIRST.has(first) || isReserved(index);
+      index === bosId ||
+      index === eosId ||
+      FIRST.has(first) ||
+      isReserved(index) ||
+      typeOf[index] === USER_DEFINED;
     const texts = tokens ? readTexts(cursor, tokens.at, isWanted) : new Map<number, string>();
     return {
       bos: texts.get(bosId) ?? null,
@@ -31,6 +36,7 @@ export async function specialTokens(gguf: Blob, bosId: number, eosId: number): P
         ...SPACED,
         ...[...texts].flatMap(([index, text]) => (isReserved(index) || isControlToken(text) ? [text] : [])),
       ],
+      userDefined: [...texts].flatMap(([index, text]) => (typeOf[index] === USER_DEFINED ? [text] : [])),
     };
   } catch (error) {
     if (error instanceof FormatError) return { bos: null, eos: null, reserved: [] };

@@ -1,5 +1,5 @@
 import { engineCrashed, requestError, ServiceError } from '#base';
-import { CallerText } from '#chat-template';
+import { ClientText } from '#chat-template';
 import { outOfMemory } from '#engine-kit';
 import { type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
 import { inParts, PartQueue } from '#scheduling';
@@ -8,32 +8,32 @@ import { inputTooLong } from '../embedding-rules.ts';
 export interface TextPartsOptions {
   fingerprint: string;
   contextLength: number;
-  /** Texts of special tokens, which no caller's text may become. */
+  /** Texts of special tokens, which no client's text may become. */
   reserved: readonly string[];
 }
 
 /** Maximum part of a text that is kept when it was too long. */
 const KEPT_SHARE = 0.9;
 
-/** Computes the texts of requests in llama.cpp's server, one at a time; requests take turns. */
+/** Computes the texts of requests in llama.cpp's server, one at a time. */
 export class TextParts {
   readonly #llama: Pick<Llama, 'close'>;
   readonly #options: TextPartsOptions;
-  readonly #turns = new PartQueue();
-  readonly #callers: CallerText;
+  readonly #queue = new PartQueue();
+  readonly #clientText: ClientText;
   #dead = false;
 
   constructor(llama: Pick<Llama, 'close'>, options: TextPartsOptions) {
     this.#llama = llama;
     this.#options = options;
-    this.#callers = new CallerText(options.reserved);
+    this.#clientText = new ClientText(options.reserved);
   }
 
-  /** Keeps a caller's text from becoming special tokens. */
-  plain = (text: string): string => this.#callers.append('', text);
+  /** Keeps a client's text from becoming special tokens. */
+  plain = (text: string): string => this.#clientText.append('', text);
 
   /**
-   * Computes each text in its turn.
+   * Computes each text when it is due.
    * @param placeOf a text's field in the request, for errors
    * @throws ServiceError; the signal's reason
    */
@@ -46,7 +46,7 @@ export class TextParts {
     const request = inParts(texts.length);
     const results: T[] = [];
     for (const [index, text] of texts.entries()) {
-      const result = await this.#turns.run(request, async () => {
+      const result = await this.#queue.run(request, async () => {
         signal.throwIfAborted();
         if (this.#dead) throw engineCrashed(null);
         return compute(text, index).catch((error: unknown) => {

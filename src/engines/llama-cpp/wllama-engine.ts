@@ -2,7 +2,7 @@ import type { VariantSampling } from '#catalog';
 import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError, unsupported } from '#base';
 import type { ModelImage } from '#images';
 import { imagesOf, type ChatJob, type Events } from '#jobs';
-import { outOfMemory, type Engine, type LabelScores, type LoadedFacts } from '#engine-kit';
+import { outOfMemory, type Engine, type LabelScores, type LoadedTraits } from '#engine-kit';
 import {
   refuseOversized,
   refuseOversizedText,
@@ -61,7 +61,7 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly kind = 'chat';
   readonly fingerprint: string;
   readonly slots: number;
-  readonly facts: LoadedFacts & { contextLength: number };
+  readonly traits: LoadedTraits & { contextLength: number };
   readonly #llama: Llama;
   readonly #sampling: VariantSampling;
   readonly #renderer: PromptRenderer;
@@ -80,7 +80,7 @@ export class WllamaEngine implements Engine<'chat'> {
     this.#images = llama.imageMarker === null ? null : new PromptImageReader(llama.imageMarker);
     this.fingerprint = fingerprint;
     this.slots = llama.slots;
-    this.facts = {
+    this.traits = {
       contextLength: llama.context,
       chats: renderer.chats,
       thinks: renderer.thinks,
@@ -98,7 +98,7 @@ export class WllamaEngine implements Engine<'chat'> {
     const { job, signal } = run;
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    const { contextLength } = this.facts;
+    const { contextLength } = this.traits;
     refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
     refuseOversized(job.input, contextLength);
     run.images = await this.#readImages(job, signal);
@@ -117,7 +117,7 @@ export class WllamaEngine implements Engine<'chat'> {
   async score(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    refuseOversized(job.input, this.facts.contextLength);
+    refuseOversized(job.input, this.traits.contextLength);
     const images = await this.#readImages(job, signal);
     try {
       const start = answerPrompt(await this.#open(job, images, signal));
@@ -151,7 +151,7 @@ export class WllamaEngine implements Engine<'chat'> {
   /** Renders and checks the prompt. @throws ServiceError 400 */
   async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
     const opening = await this.#renderer.open(job, this.#llama.imageMarker, signal);
-    refuseOversizedText(opening.prompt, this.facts.contextLength);
+    refuseOversizedText(opening.prompt, this.traits.contextLength);
     this.#images?.checkMarkers(opening.prompt, images);
     if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt, signal);
     return opening;
@@ -162,7 +162,7 @@ export class WllamaEngine implements Engine<'chat'> {
    * @throws ServiceError `context_length_exceeded`
    */
   async #refuseTooLong(prompt: string, signal: AbortSignal): Promise<void> {
-    const { contextLength } = this.facts;
+    const { contextLength } = this.traits;
     if (prompt.length <= contextLength || !this.#llama.isBusy()) return;
     try {
       const tokens = await this.#countText(prompt, signal);

@@ -7,7 +7,7 @@ import { folderOf, readTokenizerFiles } from './transformers-files.ts';
 
 /** Time limit for loading a tokenizer's files. A desktop reads 15 MB in 2.5 s; a phone may be 50 times as slow. */
 const loadSeconds = (bytes: number): number => Math.round(20 + bytes / 150_000);
-/** Time limit for tokenizing the texts of one turn. */
+/** Time limit for tokenizing the texts of one slice. */
 const tokenizeSeconds = (characters: number): number => Math.round(10 + characters / 4000);
 
 /** Tokenizes in a worker, which is terminated if it exceeds a time limit. */

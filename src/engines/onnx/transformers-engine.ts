@@ -103,8 +103,8 @@ export interface Embedder {
   dispose(): void;
 }
 
-/** Number of characters after which a tokenizing turn ends; it has at least one text. About 5 ms. */
-const TURN_CHARACTERS = 8192;
+/** Number of characters after which a tokenizing slice ends; it has at least one text. About 5 ms. */
+const SLICE_CHARACTERS = 8192;
 
 type Vector = Float32Array<ArrayBuffer>;
 
@@ -130,14 +130,14 @@ interface Request extends Parts {
 
 /**
  * Embeds the texts of all pending requests in shared batches, one after another. A batch begins with a text of the
- * request whose turn it is, and is filled with the texts of any request that are closest in length.
+ * request that is due, and is filled with the texts of any request that are closest in length.
  */
 export class TransformersEngine implements Engine<'embedding'> {
   readonly kind = 'embedding';
   readonly fingerprint: string;
   /** Unlimited, as requests share batches. */
   readonly slots = Number.POSITIVE_INFINITY;
-  readonly facts = {};
+  readonly traits = {};
   readonly #embedder: Embedder;
   readonly #variant: EmbedderVariant;
   readonly #limits: BatchLimits;
@@ -233,40 +233,40 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   #nextBatch(): Item[] | null {
-    const turn = nextPart(this.#waiting, this.#batches);
-    const [seed] = turn?.waiting ?? [];
-    if (!turn || !seed) return null;
+    const due = nextPart(this.#waiting, this.#batches);
+    const [seed] = due?.waiting ?? [];
+    if (!due || !seed) return null;
     this.#batches++;
-    return this.#takeBatch(seed, turn);
+    return this.#takeBatch(seed, due);
   }
 
   #stopWaiting(request: Request): void {
     this.#waiting = this.#waiting.filter((each) => each !== request);
   }
 
-  #takeBatch(seed: Item, turn: Request): Item[] {
+  #takeBatch(seed: Item, due: Request): Item[] {
     const isCrowd =
       this.#isOnCpu && (this.#waiting.length >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS);
     const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
-    // In a crowd, prefer the request's own texts: if their lengths differ, it would need a turn for each.
-    const begun = isCrowd ? chooseBatch(seed, turn.waiting.slice(0, CANDIDATES), limits) : [seed];
-    const batch = chooseBatch(seed, this.#candidates(turn), limits, begun);
+    // In a crowd, prefer the request's own texts: if their lengths differ, it would need a batch for each.
+    const begun = isCrowd ? chooseBatch(seed, due.waiting.slice(0, CANDIDATES), limits) : [seed];
+    const batch = chooseBatch(seed, this.#candidates(due), limits, begun);
     const batched = new Set(batch);
     for (const request of new Set(batch.map((item) => item.request))) {
       request.waiting = request.waiting.filter((item) => !batched.has(item));
       if (request.waiting.length === 0) this.#stopWaiting(request);
     }
-    if (turn.waiting.length > 0) {
-      this.#stopWaiting(turn);
-      this.#waiting.push(turn);
+    if (due.waiting.length > 0) {
+      this.#stopWaiting(due);
+      this.#waiting.push(due);
     }
     return batch;
   }
 
   /** Lists waiting texts, those of the request first. */
-  #candidates(turn: Request): Item[] {
+  #candidates(due: Request): Item[] {
     const candidates: Item[] = [];
-    for (const { waiting } of [turn, ...this.#waiting.filter((each) => each !== turn)]) {
+    for (const { waiting } of [due, ...this.#waiting.filter((each) => each !== due)]) {
       if (candidates.length >= CANDIDATES) break;
       candidates.push(...waiting.slice(0, CANDIDATES));
     }
@@ -305,25 +305,25 @@ export class TransformersEngine implements Engine<'embedding'> {
   async #sequences(embedding: Embedding, place: Parts, signal: AbortSignal): Promise<number[][]> {
     const sequences: number[][] = [];
     while (place.left > 0) {
-      const turn = this.#tokenizing.run(place, async () => {
+      const slice = this.#tokenizing.run(place, async () => {
         signal.throwIfAborted();
-        const next = await this.#tokenizeTurn(embedding, sequences.length);
+        const next = await this.#tokenizeSlice(embedding, sequences.length);
         place.left -= next.length;
         return next;
       });
-      // An abort ends the wait; the turn lasts until its texts are tokenized.
-      sequences.push(...(await abortable(turn, signal)));
+      // An abort ends the wait; the slice lasts until its texts are tokenized.
+      sequences.push(...(await abortable(slice, signal)));
     }
     return sequences;
   }
 
-  /** Tokenizes the inputs of one turn, starting at `from`. */
-  async #tokenizeTurn({ input, placeOf, cutOf }: Embedding, from: number): Promise<number[][]> {
+  /** Tokenizes the inputs of one slice, starting at `from`. */
+  async #tokenizeSlice({ input, placeOf, cutOf }: Embedding, from: number): Promise<number[][]> {
     const { contextLength } = this.#variant;
     const inputs: readonly (string | readonly number[])[] = inputsOf(input);
     const cutTo = cutOf(from);
     let end = from;
-    for (let characters = 0; end < inputs.length && characters < TURN_CHARACTERS; end++) {
+    for (let characters = 0; end < inputs.length && characters < SLICE_CHARACTERS; end++) {
       if (cutOf(end) !== cutTo) break;
       const next = inputs[end] ?? [];
       refuseOversizedInput(next, placeOf(end), contextLength);

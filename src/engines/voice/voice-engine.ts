@@ -19,7 +19,7 @@ export class VoiceEngine implements Engine<'speech'> {
   readonly kind = 'speech';
   readonly fingerprint: string;
   readonly slots = 1;
-  readonly facts = {};
+  readonly traits = {};
   readonly #worker: Calls;
   /** File of each voice. */
   readonly #voices: ReadonlyMap<string, string>;

@@ -58,12 +58,12 @@ async function loadOnce(
     if (what !== undefined) context.onProgress({ phase, loadedBytes: progress * totalBytes, totalBytes });
   };
   const engine = watchedEngine(webLlm, watch, { appConfig, initProgressCallback, logLevel: 'SILENT' });
-  const devices: GPUDevice[] = [];
+  const gpuDevices: GPUDevice[] = [];
   const lost = new AbortController();
-  const onDevice = (device: GPUDevice): void => {
-    devices.push(device);
+  const onDevice = (gpuDevice: GPUDevice): void => {
+    gpuDevices.push(gpuDevice);
     // web-llm destroys the device if a buffer cannot be allocated.
-    void device.lost.then(({ message }) => lost.abort(new Error(`out of memory: ${message}`)));
+    void gpuDevice.lost.then(({ message }) => lost.abort(new Error(`out of memory: ${message}`)));
   };
   const stop = (): void => void engine.unload();
   context.signal.addEventListener('abort', stop, { once: true });
@@ -74,8 +74,8 @@ async function loadOnce(
     );
     // A cancelled load ends without an error.
     context.signal.throwIfAborted();
-    const device = devices.at(-1);
-    if (!device) throw new Error('web-llm opened no GPU device');
+    const gpuDevice = gpuDevices.at(-1);
+    if (!gpuDevice) throw new Error('web-llm opened no GPU device');
     const loadedLength = contextLength ?? variant.contextLength;
     return new WebLlmChatEngine({
       engine,
@@ -85,12 +85,12 @@ async function loadOnce(
       fingerprint: `${variant.name}-web-llm-webgpu-${loadedLength}`,
       contextLength: loadedLength,
       ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),
-      lost: device.lost,
+      lost: gpuDevice.lost,
     });
   } catch (error) {
-    for (const device of devices) device.destroy();
+    for (const gpuDevice of gpuDevices) gpuDevice.destroy();
     context.signal.throwIfAborted();
-    throw asLoadFailure(error, variant.name, libraryPath(variant), devices.length > 0);
+    throw asLoadFailure(error, variant.name, libraryPath(variant), gpuDevices.length > 0);
   } finally {
     context.signal.removeEventListener('abort', stop);
     artifacts.close();

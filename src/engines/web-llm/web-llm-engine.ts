@@ -7,10 +7,10 @@ import {
   type PipelineWatch,
   type PromptCount,
 } from './internals/pipeline-watch.ts';
-import type { Engine, LoadedFacts } from '#engine-kit';
+import type { Engine, LoadedTraits } from '#engine-kit';
 import { createDeferred, deviceLost } from '#base';
 import {
-  CallerText,
+  ClientText,
   refuseOversized,
   asksToThink,
   openReply,
@@ -106,21 +106,21 @@ export interface WebLlmParts {
 export class WebLlmChatEngine implements Engine<'chat'> {
   readonly kind = 'chat';
   readonly slots = 1;
-  readonly facts: LoadedFacts;
+  readonly traits: LoadedTraits;
   readonly fingerprint: string;
   /** Tags of the empty reasoning that its replies begin with; null if they begin with none. */
   readonly #tags: ThinkTags | null;
   readonly #parts: WebLlmParts;
-  readonly #callers: CallerText;
+  readonly #clientText: ClientText;
   readonly #lost: Promise<never>;
   #isLost = false;
 
   constructor(parts: WebLlmParts) {
     this.#parts = parts;
-    this.#callers = new CallerText(parts.reserved);
+    this.#clientText = new ClientText(parts.reserved);
     this.fingerprint = parts.fingerprint;
     this.#tags = thinkTags(parts.replyPrefix ?? '');
-    this.facts = { contextLength: parts.contextLength, thinks: this.#tags !== null };
+    this.traits = { contextLength: parts.contextLength, thinks: this.#tags !== null };
     this.#lost = parts.lost.then(() => {
       this.#isLost = true;
       throw deviceLost();
@@ -137,9 +137,9 @@ export class WebLlmChatEngine implements Engine<'chat'> {
       return this.#generate(job, this.#parts.replyPrefix, signal, onPrefill);
     const complete: Complete = ({ prompt: replyStart, ...part }) =>
       this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal, onPrefill);
-    const { prompt, thinking } = openReply('', this.#tags, job, true, this.#callers);
+    const { prompt, thinking } = openReply('', this.#tags, job, true, this.#clientText);
     if (!thinking) return complete(toCompletion(job, prompt));
-    const append: Append = (start, text, allowed) => this.#callers.append(start, text, allowed);
+    const append: Append = (start, text, allowed) => this.#clientText.append(start, text, allowed);
     return new ThinkFirst(job, prompt, thinking, complete, append).events(this.#parts.contextLength);
   }
 
@@ -153,7 +153,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     if (this.#isLost) throw deviceLost();
     refuseOversized(job.input, this.#parts.contextLength);
     const { engine, watch } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, this.#callers, replyPrefix);
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, this.#clientText, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = createDeferred();

@@ -22,7 +22,7 @@ export class WhisperEngine implements Engine<'transcription'> {
   readonly kind = 'transcription';
   readonly fingerprint: string;
   readonly slots = 1;
-  readonly facts = {};
+  readonly traits = {};
   readonly #worker: Calls;
   readonly #reader: Reader;
   readonly #abilities: WhisperAbilities;

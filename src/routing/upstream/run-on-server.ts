@@ -1,4 +1,4 @@
-import type { Waiting } from '#protocol';
+import type { StageEvent } from '#protocol';
 import { ServiceError } from '#base';
 import { completeTimings, type Timings } from '#jobs';
 import { cutShort } from './upstream-failures.ts';
@@ -19,7 +19,7 @@ type Run<J, E> = (
   server: UpstreamServer,
   job: J,
   signal: AbortSignal,
-) => AsyncGenerator<Waiting | E, void, undefined>;
+) => AsyncGenerator<StageEvent | E, void, undefined>;
 
 /**
  * Counts a job as running on its server, and aborts it there when its reader leaves.
@@ -32,7 +32,7 @@ export const runOnServer = <J, E extends Event>(run: Run<J, E>): Run<J, E> =>
     const readerGone = new AbortController();
     server.running++;
     try {
-      yield { type: 'waiting', stage: 'sent' };
+      yield { type: 'stage', stage: 'sent' };
       for await (const event of run(server, job, AbortSignal.any([signal, readerGone.signal]))) {
         if (event.type === 'done') completeTimings(event, 0, performance.now() - began);
         yield event;

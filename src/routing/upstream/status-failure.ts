@@ -4,7 +4,7 @@ import { readJsonBody } from './read-answer.ts';
 import { upstreamError, UpstreamError } from './upstream-failures.ts';
 
 /** Errors of the caller: the server's message is passed on. */
-const CALLERS = new Set([400, 413, 422]);
+const CLIENT_ERRORS = new Set([400, 413, 422]);
 
 /** A 429 with a shorter `retry-after`, or none, is passed on: the client waits and retries. */
 const LONG_RETRY_AFTER_MS = 5000;
@@ -29,8 +29,8 @@ export async function statusFailure(
 ): Promise<UpstreamError> {
   const { status, headers } = response;
   const isLimit = status === 429;
-  const isForCaller = passThrough.includes(status);
-  const hasDetails = isLimit || isForCaller || CALLERS.has(status);
+  const isForClient = passThrough.includes(status);
+  const hasDetails = isLimit || isForClient || CLIENT_ERRORS.has(status);
   // Unread, it would hold one of the few connections that a browser opens to a host.
   if (!hasDetails) void response.body?.cancel().catch(() => undefined);
   const retryAfterMs = retryAfter(headers);
@@ -39,8 +39,8 @@ export async function statusFailure(
   const details = await readError(response, key);
   if (details instanceof UpstreamError) return details;
   const isShort = (retryAfterMs ?? 0) <= LONG_RETRY_AFTER_MS;
-  const shown = isForCaller || isLimit ? status : 400;
-  return describedFailure(shown, details, more, isForCaller || !isLimit || isShort);
+  const shown = isForClient || isLimit ? status : 400;
+  return describedFailure(shown, details, more, isForClient || !isLimit || isShort);
 }
 
 /** Error in our words: the server's may tell of the site's key, or of its inside. */
@@ -66,14 +66,14 @@ function describedFailure(
   status: number,
   details: ErrorDetails,
   more: { retryAfterMs?: number },
-  isForCaller: boolean,
+  isForClient: boolean,
 ): UpstreamError {
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
     (details.code as ErrorCode) || defaultCode(status),
     details.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`,
     { status, type: typeOf(status), param: details.param || null, ...more },
-    isForCaller,
+    isForClient,
   );
 }
 

@@ -55,7 +55,7 @@ export const upstreamChat = runOnServer<ChatJob, ChatEvent>(async function* (ser
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
   const reply = new UpstreamReplyReader(server, job);
   const response = await server.post(path, body, signal, SILENCE_MS);
-  yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
+  yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
   const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
   for await (const chunk of readEvents(response, chunkSchema, pace, () => server.noteData()))
     yield* reply.read(chunk);

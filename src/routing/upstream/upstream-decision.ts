@@ -41,7 +41,7 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
     const { request, questions } = job;
     const sent = { ...request, model: server.variant.model };
     const response = await server.post('/decisions', sent, signal, SILENCE_MS, true);
-    yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
+    yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
     const body = await readJsonBody(response, maxBytes(questions), MAX_BODY_MS);
     const { answers, usage } = conforming(decisionSchema, body, 'decisions');
     if (answers.length !== questions.length) throw misshapen('decisions');

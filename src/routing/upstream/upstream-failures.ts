@@ -3,11 +3,11 @@ import { serverError, ServiceError, type ErrorCode, type WireError } from '#base
 /** A server's failure. */
 export class UpstreamError extends ServiceError {
   /** Whether the caller gets this error even if another variant could answer the request. */
-  readonly isForCaller: boolean;
+  readonly isForClient: boolean;
 
-  constructor(code: ErrorCode | null, message: string, more: Partial<WireError> = {}, isForCaller = false) {
+  constructor(code: ErrorCode | null, message: string, more: Partial<WireError> = {}, isForClient = false) {
     super({ status: 500, type: 'server_error', code, param: null, message, ...more });
-    this.isForCaller = isForCaller;
+    this.isForClient = isForClient;
   }
 }
 
@@ -55,5 +55,5 @@ export const upstreamError = (
   code: ErrorCode,
   message: string,
   more?: Partial<WireError>,
-  isForCaller?: boolean,
-): UpstreamError => new UpstreamError(code, `The server behind this model ${message}`, more, isForCaller);
+  isForClient?: boolean,
+): UpstreamError => new UpstreamError(code, `The server behind this model ${message}`, more, isForClient);

@@ -1,5 +1,5 @@
 import type { EventOf, JobOf, Kind } from '#jobs';
-import type { Waiting } from '#protocol';
+import type { StageEvent } from '#protocol';
 import { upstreamChat } from './upstream-chat.ts';
 import { upstreamDecision } from './upstream-decision.ts';
 import { upstreamEmbedding } from './upstream-embedding.ts';
@@ -14,7 +14,7 @@ export const UPSTREAM: {
     server: UpstreamServer,
     job: JobOf<K>,
     signal: AbortSignal,
-  ) => AsyncIterable<Waiting | EventOf<K>>;
+  ) => AsyncIterable<StageEvent | EventOf<K>>;
 } = {
   chat: upstreamChat,
   embedding: upstreamEmbedding,

@@ -27,7 +27,7 @@ const byReranker = runOnServer<RerankJob, RerankEvent>(async function* (server, 
   const fields = { top_n: documents.length, return_documents: false, max_tokens_per_doc: maxTokens };
   const body = { model: variant.model, query, documents, ...fields };
   const response = await server.post('/rerank', body, signal, SILENCE_MS);
-  yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+  yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   // A server may send each document back.
   const echoed = JSON.stringify(documents).length * CHARACTERS_A_TOKEN;
   const json = await readJsonBody(response, (1 + documents.length) * BYTES_PER_RESULT + echoed, MAX_BODY_MS);

@@ -21,7 +21,7 @@ export const upstreamSpeech = runOnServer<SpeechJob, SpeechEvent>(async function
     void response.body?.cancel().catch(() => undefined);
     throw misshapen('sound');
   }
-  yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+  yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   const deadline = new Deadline();
   const wait = (): void => deadline.set(MAX_PAUSE_MS, 'sent no sound');
   wait();

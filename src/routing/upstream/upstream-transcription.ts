@@ -55,7 +55,7 @@ export const upstreamTranscription = runOnServer<TranscriptionJob, Transcription
       usage: usageOf(answer.usage, characters, job.file.size),
     });
     const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
-    yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+    yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
     if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
       const answer = checked(await readJsonBody(response, MAX_BODY_BYTES, MAX_BODY_MS), job);
       yield accepted;

@@ -111,16 +111,16 @@ const passedOn = {
   chat_template_kwargs: z.nullish(z.object({ enable_thinking: flag })),
 };
 
-const accepted = { user: text, metadata, store: flag, service_tier: text };
+const ignored = { user: text, metadata, store: flag, service_tier: text };
 
 const TOKENS = 'Use `max_completion_tokens`.';
 const SYSTEM = 'Use a message with the role `system`.';
 const EARLIER = 'Send the whole conversation in `messages`, or use /v1/responses.';
 
 export const chatRules = {
-  fields: { enforced, passedOn, accepted },
+  fields: { enforced, passedOn, ignored },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...ignored }),
   refused: {
     ...refusedConstraints('Use `response_format`.'),
     ...refusedSlips(TOKENS, SYSTEM),
@@ -137,6 +137,6 @@ export const chatRules = {
   },
 };
 
-/** Body without the fields that are accepted and ignored. */
+/** Body without the ignored fields. */
 export type ChatBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn>>;
 export type MessageBody = z.infer<typeof message>;

@@ -102,16 +102,16 @@ const enforced = {
   questions: z.array(question).check(z.minLength(1), z.maxLength(MAX_QUESTIONS)),
 };
 
-const accepted = {
+const ignored = {
   prompt_cache_key: text,
   prompt_cache_options: z.nullish(z.object({})),
   safety_identifier: text,
 };
 
 export const decisionRules = {
-  fields: { enforced, accepted },
+  fields: { enforced, ignored },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...enforced, ...accepted }),
+  schema: z.object({ ...enforced, ...ignored }),
   precheck: refuseTooMuch,
 };
 

@@ -1,5 +1,5 @@
 import type { ChatEvent, ChatJob } from '#jobs';
-import type { WaitingStage } from '#protocol';
+import type { Stage } from '#protocol';
 import { ServiceError } from '#base';
 import type { AnswerSink } from '../http/job-run.ts';
 import type { ChatRun } from './admission.ts';
@@ -99,7 +99,7 @@ class Reply implements AnswerSink<ChatEvent> {
     await this.#sink.event({ type: 'finished', index, reason });
   }
 
-  stage(stage: WaitingStage, index: number): void {
+  stage(stage: Stage, index: number): void {
     this.#sink.stage(stage, index);
   }
 

@@ -12,8 +12,9 @@ export class RequestTrace {
   readonly #publish: Publish;
   readonly #entry: RequestLogEntry;
   #text = '';
-  /** Whether the answer continues after its headers. */
-  #open = false;
+  /** Whether the answer continues after its headers, and its end stops the watch of the client. */
+  continued = false;
+  #isOpen = false;
 
   constructor(publish: Publish, request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>) {
     this.#publish = publish;
@@ -54,7 +55,8 @@ export class RequestTrace {
 
   /** The answer continues after its headers. `streamed`: it is sent while it is generated. */
   continues(streamed: boolean): void {
-    this.#open = true;
+    this.continued = true;
+    this.#isOpen = true;
     this.#entry.streamed = streamed;
   }
 
@@ -87,13 +89,13 @@ export class RequestTrace {
 
   headers(status: number): void {
     this.#entry.status = status;
-    if (this.#open || this.#entry.state !== 'running') this.#tell();
+    if (this.#isOpen || this.#entry.state !== 'running') this.#tell();
     else this.#end('done');
   }
 
   /** Ends the entry, or lets the headers end it. `whole`: the body, if it was not streamed. */
   done(whole: string = this.#text): void {
-    this.#open = false;
+    this.#isOpen = false;
     this.#entry.responseBody = cut(whole);
     if (this.#entry.status !== null) this.#end('done');
   }
@@ -105,7 +107,7 @@ export class RequestTrace {
   }
 
   failed(error: unknown, aborted: boolean): void {
-    this.#open = false;
+    this.#isOpen = false;
     const { wire } = asServiceError(error);
     if (!aborted) this.#entry.error = wire.code ?? wire.type;
     this.#entry.responseBody ??= cut(this.#text);

@@ -150,7 +150,7 @@ const passedOn = {
   ),
 };
 
-const accepted = {
+const ignored = {
   user: text,
   service_tier: text,
   safety_identifier: text,
@@ -163,9 +163,9 @@ const FORMAT = 'Use `text.format`.';
 const TOKENS = 'Use `max_output_tokens`.';
 
 export const responseRules = {
-  fields: { enforced, passedOn, accepted },
+  fields: { enforced, passedOn, ignored },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...ignored }),
   refused: {
     ...refusedConstraints(FORMAT),
     ...refusedSchemas(FORMAT),
@@ -184,4 +184,4 @@ export const responseRules = {
   },
 };
 
-export type ResponseBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn & typeof accepted>>;
+export type ResponseBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn & typeof ignored>>;

@@ -484,7 +484,7 @@ test('numbers of arguments keep their text, and keys their order', () => {
   expect(ask(`${name}{{ c.function.arguments | tojson }}`, deeper)).toContain(deep);
 });
 
-test("a caller's text is no marker of an image", () => {
+test("a client's text is no marker of an image", () => {
   const reserved = ['<__media__>', '<fake_token_around_image>'];
   const prompt = new ChatPrompt('{{ messages[0].content }}', { ...none, reserved }, false);
   const content = 'a<__media__>b<fake_token_around_image>';

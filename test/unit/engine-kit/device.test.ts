@@ -78,7 +78,7 @@ test('an iPhone, which does not report memory, is counted as a small device', as
     missingBytes: async () => 1,
     room: async () => ({ needed: 1, free: null }),
   };
-  const plan = variantPlanner({ device: Promise.resolve(device), sources, engines: ENGINES });
+  const plan = variantPlanner({ device: Promise.resolve(device), variantFiles: sources, engines: ENGINES });
   for (const model of defaultCatalog.models) {
     const { candidates } = await plan(model, new Map());
     // Of those without a GPU the smallest, although it has cores enough for more.

@@ -27,7 +27,7 @@ const toyEngine = (fingerprint: string, text: string): Engine<'chat'> => ({
   kind: 'chat',
   fingerprint,
   slots: 1,
-  facts: {},
+  traits: {},
   async *run() {
     yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint } };
     yield { type: 'delta', delta: { text, tokens: 1 } };

@@ -30,7 +30,7 @@ const embedder = (ms: number, vector: [number, number] = [1, 0]): Engine<'embedd
   kind: 'embedding',
   fingerprint: 'v',
   slots: Infinity,
-  facts: {},
+  traits: {},
   async *run({ input }) {
     await sleep(ms);
     const vectors = ('texts' in input ? input.texts : []).map(() => Float32Array.from(vector));

@@ -15,7 +15,7 @@ const loaded: Engine<'chat'> = {
   fingerprint: 'f',
   kind: 'chat',
   slots: 1,
-  facts: { thinks: true },
+  traits: { thinks: true },
   async *run() {},
   unload: async () => undefined,
 };
@@ -84,7 +84,7 @@ test.each([
   const facts = (engine: Engine<'chat'> | null) =>
     modelFacts({ kind: 'chat' }, builtIn, 0, { engine }, ENGINES).capabilities;
   expect(facts(null)).toEqual(['chat', 'tools', 'json_schema']);
-  expect(facts({ ...loaded, facts: { vision } })).toEqual(['chat', 'tools', 'json_schema', ...images]);
+  expect(facts({ ...loaded, traits: { vision } })).toEqual(['chat', 'tools', 'json_schema', ...images]);
 });
 
 test('facts are written when they change, and only then', async () => {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import type { Variant } from '../../../src/catalog/catalog.ts';
-import { variantLoader, type LoaderOptions } from '../../../src/models/load-variant.ts';
+import { VariantLoader, type LoaderOptions } from '../../../src/models/load-variant.ts';
 import type { EnginePlugin } from '../../../src/engine-kit/engine.ts';
 import { deviceLost } from '../../../src/base/errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../../../src/base/errors/service-error.ts';
@@ -30,10 +30,10 @@ async function failOnGpu(failure: ServiceError) {
     },
   } as unknown as EnginePlugin;
   const disable = vi.fn();
-  const load = variantLoader({
+  const loader = new VariantLoader({
     engines: { transformers: plugin },
     store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
-    sources: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['sources'],
+    variantFiles: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['variantFiles'],
     modelStorage: {
       makeRoom: async () => undefined,
       makeMoreRoom: async () => undefined,
@@ -44,7 +44,7 @@ async function failOnGpu(failure: ServiceError) {
     page: {} as unknown as LoaderOptions['page'],
   });
   const options = { signal: new AbortController().signal, onProgress: () => undefined };
-  await expect(load(variant, options)).rejects.toBe(failure);
+  await expect(loader.load(variant, options)).rejects.toBe(failure);
   return { loads, disabled: disable.mock.calls.length };
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
-import { createEstimates } from '../../../src/models/memory-budget.ts';
+import { Estimates } from '../../../src/models/memory-budget.ts';
 import { DownloadRate } from '../../../src/weights/download/download-rate.ts';
 import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
@@ -39,7 +39,7 @@ const catalog: Catalog = {
 test('time counts what is not stored; without a known speed there is none', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.invalid/models/');
   const sources = new VariantFiles(() => Promise.resolve(store), 'http://site.invalid/models/');
-  const estimates = createEstimates(sources, { bytesPerSecond: 100 }, ENGINES);
+  const estimates = new Estimates(sources, { bytesPerSecond: 100 }, ENGINES);
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 12, downloadSeconds: 1 });
   expect(estimates.known.get('remote')).toMatchObject({ downloadBytes: 1000, downloadSeconds: 10 });
@@ -49,7 +49,7 @@ test('time counts what is not stored; without a known speed there is none', asyn
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
 
-  const unknown = createEstimates(sources, new DownloadRate({}), ENGINES);
+  const unknown = new Estimates(sources, new DownloadRate({}), ENGINES);
   await unknown.refresh(catalog);
   expect(unknown.known.get('remote')).toBeDefined();
   expect(unknown.known.get('remote')).not.toHaveProperty('downloadSeconds');
@@ -60,7 +60,7 @@ test('the status has the estimates of all variants, and where the files of a loa
     fingerprint: 'f',
     slots: 1,
     kind: 'chat',
-    facts: {},
+    traits: {},
     run: () => Promise.reject(new Error('not here')),
   };
   const manager = createModelManager({

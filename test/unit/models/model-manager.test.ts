@@ -69,7 +69,11 @@ const hubFiles = {
 function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
   const store = () => Promise.resolve(openStore(backend, `${siteUrl}/models/`));
   const sources = new VariantFiles(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
-  const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
+  const plan = variantPlanner({
+    device: Promise.resolve(plainDevice),
+    variantFiles: sources,
+    engines: ENGINES,
+  });
   return {
     sources,
     plan: (variants: Variant[], faults = new Map<string, string>()) => plan(model(...variants), faults),
@@ -171,7 +175,11 @@ function modelManager(
 ) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, missingBytes: async () => 1, room };
-  const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
+  const plan = variantPlanner({
+    device: Promise.resolve(plainDevice),
+    variantFiles: sources,
+    engines: ENGINES,
+  });
   return createModelManager({ catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
 }
 
@@ -179,7 +187,7 @@ const engine = ({ name }: Variant): Engine<'chat'> => ({
   fingerprint: name,
   slots: 1,
   kind: 'chat',
-  facts: {},
+  traits: {},
   // oxlint-disable-next-line require-yield
   async *run() {
     throw new ServiceError({ code: 'device_lost', message: 'lost' });

@@ -28,8 +28,8 @@ function make() {
     },
     dispose() {},
   };
-  const facts = { contextLength: CONTEXT, dimensions: 2, prefixes: { query: '', document: 'the ' } };
-  return { sequences, engine: new TransformersEngine(embedder, facts, 'fake') };
+  const traits = { contextLength: CONTEXT, dimensions: 2, prefixes: { query: '', document: 'the ' } };
+  return { sequences, engine: new TransformersEngine(embedder, traits, 'fake') };
 }
 
 test('an embedding model ranks by similarity; documents are cut, each by itself', async () => {

@@ -73,7 +73,7 @@ async function chooseFor(
   const engines = ENGINES;
   const plan = variantPlanner({
     device: Promise.resolve(on),
-    sources,
+    variantFiles: sources,
     engines,
     prefer,
     evict,

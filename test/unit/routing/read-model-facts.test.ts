@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
 import type { Catalog, UpstreamVariant } from '../../../src/catalog/catalog.ts';
-import { writeEngineFacts, writeSettings } from '../../../src/database/database.ts';
+import { storeFacts, writeSettings } from '../../../src/database/database.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
 import { Servers } from '../../../src/routing/servers.ts';
@@ -15,7 +15,7 @@ let locks: LockManager;
 beforeEach(async () => {
   scope = `/${crypto.randomUUID()}/`;
   locks = new FakeLocks().manager;
-  await writeEngineFacts(scope, locks, { epoch: 'now', models: { m: facts } });
+  await storeFacts(scope, locks, { epoch: 'now', models: { m: facts } });
 });
 
 test('a model is loaded while its engine lives', async () => {

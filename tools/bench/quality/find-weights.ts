@@ -55,9 +55,11 @@ const pathsOf = (files: Variant['files'], hub: Variant['hub']): string[] =>
 
 async function fileWeights(path: string): Promise<FoundWeights> {
   const blob = await openAsBlob(path);
-  const { facts } = await inspectModel([{ ...startOfBlob(blob), name: path }]);
-  const name = `${facts.name ?? 'model'} ${facts.quantization}`.toLowerCase().replaceAll(/[^a-z\d.]+/g, '-');
-  const { kvValues, kvWindow, stateBytes } = facts;
+  const { traits } = await inspectModel([{ ...startOfBlob(blob), name: path }]);
+  const name = `${traits.name ?? 'model'} ${traits.quantization}`
+    .toLowerCase()
+    .replaceAll(/[^a-z\d.]+/g, '-');
+  const { kvValues, kvWindow, stateBytes } = traits;
   return {
     paths: [path],
     variant: {

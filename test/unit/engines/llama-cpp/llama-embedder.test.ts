@@ -18,9 +18,9 @@ async function embedded(
     },
     close: () => Promise.resolve(),
   };
-  const facts = { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved };
+  const traits = { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved };
   const job = { kind: 'embedding' as const, model: 'm', input: { texts }, ...(ranks && { ranks }) };
-  await lastOf(new LlamaEmbedder(llama, facts).run(job, new AbortController().signal));
+  await lastOf(new LlamaEmbedder(llama, traits).run(job, new AbortController().signal));
   return given;
 }
 

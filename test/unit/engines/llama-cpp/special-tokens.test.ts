@@ -49,7 +49,8 @@ test('special tokens are reserved, and others that llama.cpp takes for control t
     '<PRE>',
   ];
   const types = [2, 3, ...[...control, ...plain].slice(1).map((_, index) => 1 + 3 * (index % 2))];
-  const { reserved } = await specialTokens(head(['<unk>', ...control, ...plain], types), 0, 4);
+  const { reserved, userDefined } = await specialTokens(head(['<unk>', ...control, ...plain], types), 0, 4);
+  expect(userDefined).toEqual([...control, ...plain].slice(1).filter((_, index) => index % 2 === 1));
   expect(reserved).toEqual(['▁<PRE>', '▁<SUF>', '▁<MID>', '<unk>', ...control]);
 });
 

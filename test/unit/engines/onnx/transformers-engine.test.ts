@@ -86,8 +86,8 @@ test('a model whose texts would change each other gets them one by one', async (
 
 test('runs one batch at a time; vectors come in order, and an end waits for the batch under way', async () => {
   const embedder = new FakeEmbedder();
-  const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
-  const engine = new TransformersEngine(embedder, facts, 'fake');
+  const traits = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
+  const engine = new TransformersEngine(embedder, traits, 'fake');
   const texts = Array.from({ length: 9 }, (_, at) => 'x '.repeat(9 - at) + 'x');
   const { vectors } = await lastOf(engine.run(job(...texts), never));
   expect(vectors.map(([length]) => length)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2]);
@@ -159,8 +159,8 @@ test('a new request overtakes those that are tokenized after it, too', async () 
     await new Promise((resolve) => setTimeout(resolve, 4));
     return tokenize.call(embedder, texts);
   };
-  const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
-  const engine = new TransformersEngine(embedder, facts, 'fake');
+  const traits = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
+  const engine = new TransformersEngine(embedder, traits, 'fake');
   const abandon = new AbortController();
   const text = Array.from({ length: 40 }, () => 'a').join(' ');
   const others = Array.from({ length: 60 }, () =>
@@ -210,8 +210,8 @@ test('a declared prefix is added to each text of its task, and to no other', asy
 });
 
 test('vectors are shortened as far as the model was trained for it, to length 1', async () => {
-  const facts = { contextLength: 40, dimensions: 2, minDimensions: 1 };
-  const engine = new TransformersEngine(new FakeEmbedder(), facts, 'fake');
+  const traits = { contextLength: 40, dimensions: 2, minDimensions: 1 };
+  const engine = new TransformersEngine(new FakeEmbedder(), traits, 'fake');
   const { vectors } = await lastOf(engine.run({ ...job('a b c'), dimensions: 1 }, never));
   expect(vectors.map((vector) => [...vector])).toEqual([[1]]);
 });

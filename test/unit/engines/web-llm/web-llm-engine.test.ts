@@ -112,7 +112,7 @@ describe('thoughts, for a model whose replies begin with empty ones', () => {
     expect(kinds(reply)).toEqual({ thoughts: 'I add.', answer: 'Four.' });
     expect(reply.done).toMatchObject({ finishReason: 'stop' });
     expect(fake.pipeline.prompt).toContain('<bot> <think>\nI add.');
-    expect([fake.chat.facts.thinks, fakeWebLlm().chat.facts.thinks]).toEqual([true, false]);
+    expect([fake.chat.traits.thinks, fakeWebLlm().chat.traits.thinks]).toEqual([true, false]);
   });
 
   test('are ended by their budget, and the answer has the form', async () => {

@@ -48,7 +48,7 @@ async function ask(
 ): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
   for await (const event of upstreamChat(serverAt(more), chatJob(prompt), never))
-    if (event.type !== 'waiting') events.push(event);
+    if (event.type !== 'stage') events.push(event);
   return events;
 }
 
@@ -358,7 +358,7 @@ test.each([undefined, 1536])('vectors of many inputs come in several answers: %s
   });
   const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts } };
   const last = await lastOf(upstreamEmbedding(atServer, job, never));
-  if (last.type === 'waiting') throw new Error('no vectors came');
+  if (last.type === 'stage') throw new Error('no vectors came');
   const { vectors, promptTokens } = last;
   expect(post).toHaveBeenCalledTimes(sizes.length);
   expect(sizes).toEqual(dimensions ? [447, 447, 447, 447, 260] : [84, 447, 447, 447, 447, 176]);

@@ -85,7 +85,7 @@ const job = (more: Partial<ChatJob> = {}): ChatJob => ({
 async function run(baseUrl: string, chatJob = job(), signal = never): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
   for await (const event of upstreamChat(serverAt(baseUrl), chatJob, signal))
-    if (event.type !== 'waiting') events.push(event);
+    if (event.type !== 'stage') events.push(event);
   return events;
 }
 
@@ -93,7 +93,7 @@ test('a request is sent, then computed', async () => {
   const { baseUrl } = await serve((response) => stream(response, [delta('Four.'), last('stop')]));
   const stages = [];
   for await (const event of upstreamChat(serverAt(baseUrl), job(), never))
-    if (event.type === 'waiting') stages.push(event.stage);
+    if (event.type === 'stage') stages.push(event.stage);
   expect(stages).toEqual(['sent', 'prefill']);
 });
 
@@ -445,7 +445,7 @@ test('embeddings: in order, and of length 1', async () => {
       ),
     );
   const event = await embed({ input: { texts: ['a', 'b'] }, dimensions: 2 });
-  if (event.type === 'waiting') throw new Error('no vectors came');
+  if (event.type === 'stage') throw new Error('no vectors came');
   const { vectors, promptTokens } = event;
   expect(vectors.map((vector) => [...vector].map((value) => Number(value.toFixed(4))))).toEqual([
     [0.6, 0.8],

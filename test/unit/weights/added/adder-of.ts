@@ -8,7 +8,7 @@ import type { weightsService } from '../weights-service.ts';
 /** Adds models over memory. @param saved the records kept: those it starts with, and then those it saves */
 export function adderOf(
   catalog: Catalog,
-  { modelStorage, store, sources }: ReturnType<typeof weightsService>,
+  { modelStorage, store, variantFiles }: ReturnType<typeof weightsService>,
   saved: AddedModelRecord[],
   options: Partial<ModelAdderOptions> = {},
 ): ModelAdder {
@@ -20,7 +20,7 @@ export function adderOf(
     save: async (models) => void saved.splice(0, saved.length, ...models),
     publish: (all) => modelStorage.setCatalog(all),
     store,
-    sources,
+    variantFiles,
     modelStorage,
     device: detectDevice({}),
     requestFiles: async () => null,

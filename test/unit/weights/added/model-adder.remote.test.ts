@@ -35,8 +35,8 @@ const publish = (repository: string, files: Record<string, Buffer>): string => h
 
 function adderFor(allowed = true) {
   saved.length = 0;
-  const sources = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
-  return adderOf(catalog, service, saved, { sources });
+  const variantFiles = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
+  return adderOf(catalog, service, saved, { variantFiles });
 }
 
 const add = (source: ModelSource, allowed = true) =>

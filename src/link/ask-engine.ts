@@ -12,7 +12,7 @@ import type { EngineConnection } from './engine-connection.ts';
 import { findEngine, type FoundEngine } from './find-engine.ts';
 import { type EngineEnd, watchEngine } from './watch-engine.ts';
 
-interface EngineCall<T, K extends Kind> {
+interface EngineQuestion<T, K extends Kind> {
   /** Unique: the request's lock has it in its name. */
   id: string;
   signal: AbortSignal;
@@ -61,9 +61,9 @@ class Deaths {
  * engine to stop.
  * @throws ServiceError; the signal's reason when aborted
  */
-export async function* callEngine<T, K extends Kind = Kind>(
+export async function* askEngine<T, K extends Kind = Kind>(
   { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineConnection,
-  { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineCall<T, K>,
+  { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineQuestion<T, K>,
 ): AsyncGenerator<T, void, undefined> {
   const holding = keepLock(locks, requestLock(scope, id), signal);
   try {
@@ -94,7 +94,7 @@ export async function* callEngine<T, K extends Kind = Kind>(
       }
       if (answer.end?.type === 'paused') pauses++;
       deaths.count(answer.end, received() > before);
-      const part = read({ type: 'waiting', stage: 'loading' });
+      const part = read({ type: 'stage', stage: 'loading' });
       if (part !== null) yield part;
     }
   } finally {
@@ -172,7 +172,7 @@ class Answer<K extends Kind> {
     if (message.type === 'event') {
       if (message.event.type === 'delta') this.#giveCredit();
       this.isWhole = message.event.type === 'done';
-    } else this.isWhole = message.type !== 'waiting' && message.type !== 'progress';
+    } else this.isWhole = message.type !== 'stage' && message.type !== 'progress';
     return message;
   }
 

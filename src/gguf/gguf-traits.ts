@@ -12,8 +12,8 @@ import {
 import type { SamplingDefaults, KvWindow, VariantSampling } from '#catalog';
 import { printable } from '#base';
 
-/** Facts about a model from the header of its GGUF file. */
-export interface GgufFacts {
+/** Traits about a model from the header of its GGUF file. */
+export interface GgufTraits {
   architecture: string;
   /** Name of the model; null if the file has none. */
   name: string | null;
@@ -85,8 +85,8 @@ const WITH_BOTH: ReadonlySet<string> = new Set(['falcon-h1']);
 /** Architectures without attention. Their files have 0 heads. */
 const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
 
-/** Reads facts from a parsed header. @throws FormatError for a model that llama.cpp, or localtext, cannot run */
-export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
+/** Reads traits from a parsed header. @throws FormatError for a model that llama.cpp, or localtext, cannot run */
+export function ggufTraits(gguf: Gguf, cursor: ByteCursor): GgufTraits {
   const { metadata, tensors } = gguf;
   const text = (key: string): string | null => {
     const value = metadata.get(key)?.value;
@@ -119,7 +119,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     return readNumbers(cursor, at, MAX_LAYERS)?.map((each) => bounded(key, each, max)) ?? null;
   };
   requireSizes(gguf, architecture);
-  const encoder = encoderFacts(architecture, gguf, of);
+  const encoder = encoderTraits(architecture, gguf, of);
   const generates = encoder.embedding === null && !encoder.reranks;
   const template = chatTemplate(gguf, TEMPLATE_KEY) ?? chatTemplate(gguf, TOOL_TEMPLATE_KEY);
   return {
@@ -131,7 +131,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     chatTemplate: template,
     canChat: generates && (template !== null || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
-    ...samplingFacts(gguf, cursor),
+    ...samplingTraits(gguf, cursor),
     ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
     ...encoder,
     isTaggedEmbedding: isTaggedEmbedding(gguf, cursor),
@@ -195,7 +195,7 @@ const MAX_PENALTY = 2;
 const MAX_TEMPERATURE = 2;
 
 /** Reads recommended sampling settings. Invalid ones are left out. */
-function samplingFacts({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufFacts, 'sampling' | 'defaults'> {
+function samplingTraits({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufTraits, 'sampling' | 'defaults'> {
   const topK = metadata.get(`${SAMPLING}top_k`)?.value;
   const fraction = (name: string, max: number): number | null => {
     const { at } = metadata.get(SAMPLING + name) ?? {};
@@ -216,7 +216,7 @@ function samplingFacts({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufFacts, 
   };
 }
 
-type KvCache = Pick<GgufFacts, 'kvValues' | 'kvWindow' | 'stateBytes' | 'kvInBlocks'>;
+type KvCache = Pick<GgufTraits, 'kvValues' | 'kvWindow' | 'stateBytes' | 'kvInBlocks'>;
 
 const NO_KV_CACHE: KvCache = { kvValues: 0, kvWindow: null, stateBytes: 0, kvInBlocks: true };
 
@@ -293,11 +293,11 @@ const RANK_POOLING = 4;
 const CLASSIFIER = /^cls\./;
 
 /** What a model computes that generates no text. */
-function encoderFacts(
+function encoderTraits(
   architecture: string,
   { tensors }: Gguf,
   of: SizeOf,
-): Pick<GgufFacts, 'embedding' | 'reranks' | 'guessesPooling'> {
+): Pick<GgufTraits, 'embedding' | 'reranks' | 'guessesPooling'> {
   const pooling = of('pooling_type', 2 ** 31);
   const reranks = pooling === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name));
   const vectors = reranks ? null : embedding(architecture, of);
@@ -308,7 +308,7 @@ function encoderFacts(
  * Reads an embedding model's dimensions and pooling; null if the model generates text. Encoders whose files name no
  * pooling default to the mean, with which most were trained.
  */
-function embedding(architecture: string, of: (key: string, max: number) => number): GgufFacts['embedding'] {
+function embedding(architecture: string, of: (key: string, max: number) => number): GgufTraits['embedding'] {
   const pooling = POOLINGS.get(of('pooling_type', 2 ** 31)) ?? (ENCODERS.has(architecture) ? 'mean' : null);
   if (pooling === null) return null;
   const dimensions = of('embedding_length_out', MAX_WIDTH) || of('embedding_length', MAX_WIDTH);

@@ -1,8 +1,8 @@
 import {
   STATUS_ID,
-  type EngineClient,
+  type EngineRequester,
   type EngineRequest,
-  type Waiting,
+  type StageEvent,
   type EngineMessage,
   type Question,
   type CommandOf,
@@ -12,12 +12,12 @@ import {
   type OnProgress,
 } from '#protocol';
 import type { EventOf, JobOf, Kind } from '#jobs';
-import { callEngine, engineFailed } from './call-engine.ts';
+import { askEngine, engineFailed } from './ask-engine.ts';
 import type { EngineConnection } from './engine-connection.ts';
 import { trackProgress } from './job-progress.ts';
 
 /** Creates a client of the one engine of all tabs, and of the next one when it ends. */
-export function createEngineClient(connection: EngineConnection): EngineClient {
+export function createRequester(connection: EngineConnection): EngineRequester {
   return { run: (job, request) => run(connection, job, request) };
 }
 
@@ -25,10 +25,10 @@ function run<K extends Kind>(
   connection: EngineConnection,
   job: JobOf<K>,
   { id, signal, origin }: EngineRequest,
-): AsyncGenerator<Waiting | EventOf<K>, void, undefined> {
+): AsyncGenerator<StageEvent | EventOf<K>, void, undefined> {
   const progress = trackProgress(job.kind, job);
   let sender = origin;
-  return callEngine<Waiting | EventOf<K>, K>(connection, {
+  return askEngine<StageEvent | EventOf<K>, K>(connection, {
     id,
     signal,
     nextQuestion: (pauses) => {
@@ -50,7 +50,7 @@ function run<K extends Kind>(
     rest: () => progress.lastEvent?.() ?? null,
     received: () => progress.deltas,
     read: (message) => {
-      if (message.type === 'waiting') return message;
+      if (message.type === 'stage') return message;
       return message.type === 'event' ? progress.note(message.event) : null;
     },
   });
@@ -104,7 +104,7 @@ async function ask<Type extends 'loaded' | 'status' | 'weights'>(
   const prefix = question.type === 'status' ? STATUS_ID : `${question.type}-`;
   const id = prefix + crypto.randomUUID();
   const read = (message: EngineMessage): EngineMessage => message;
-  for await (const message of callEngine(connection, { id, signal, read, nextQuestion: () => question })) {
+  for await (const message of askEngine(connection, { id, signal, read, nextQuestion: () => question })) {
     onMessage?.(message);
     if (message.type === answer) return message as Extract<EngineMessage, { type: Type }>;
   }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { chatFacts } from '../../../../src/engines/llama-cpp/chat-facts.ts';
+import { chatTraits } from '../../../../src/engines/llama-cpp/chat-traits.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 
-const facts = (metadata: GgufMetadata) =>
-  chatFacts(
+const traits = (metadata: GgufMetadata) =>
+  chatTraits(
     'tiny-q8',
     new Blob([writeGguf({ metadata: { ...chatMetadata, ...metadata }, tensors: [oneTensor] })]),
   );
@@ -22,14 +22,14 @@ test.each<[string, GgufMetadata, string]>([
   ],
   ['an adapter', { 'general.type': 'adapter' }, 'its file is no model, but a LoRA adapter'],
 ])('%s of a catalog is not loaded for chat', async (_, metadata, message) => {
-  await expect(facts(metadata)).rejects.toMatchObject({
+  await expect(traits(metadata)).rejects.toMatchObject({
     code: 'model_load_failed',
     message: expect.stringContaining(`The model tiny-q8 could not be loaded: ${message}`) as string,
   });
 });
 
-test('a chat model has its facts, and llama.cpp decides about a file that is not understood', async () => {
-  expect(await facts({})).toMatchObject({ architecture: 'llama', canChat: true });
-  expect(await facts({ 'general.architecture': 'nonsense' })).toBeNull();
-  expect(await chatFacts('tiny-q8', new Blob(['GGUF']))).toBeNull();
+test('a chat model has its traits, and llama.cpp decides about a file that is not understood', async () => {
+  expect(await traits({})).toMatchObject({ architecture: 'llama', canChat: true });
+  expect(await traits({ 'general.architecture': 'nonsense' })).toBeNull();
+  expect(await chatTraits('tiny-q8', new Blob(['GGUF']))).toBeNull();
 });

@@ -1,27 +1,27 @@
 import { serverError, type ServiceError } from '#base';
-import { FormatError, ggufFacts, openGguf, OtherModelError, type GgufFacts } from '#gguf';
+import { FormatError, ggufTraits, openGguf, OtherModelError, type GgufTraits } from '#gguf';
 
 /**
  * Reads the header of a chat model's file; null if it is malformed, for which llama.cpp reports the reason.
  * @throws ServiceError `model_load_failed` for a model of another kind, which llama.cpp would load anyway
  */
-export async function chatFacts(variant: string, file: Blob): Promise<GgufFacts | null> {
-  const facts = await openGguf(file)
-    .then(({ header, cursor }) => ggufFacts(header, cursor))
+export async function chatTraits(variant: string, file: Blob): Promise<GgufTraits | null> {
+  const traits = await openGguf(file)
+    .then(({ header, cursor }) => ggufTraits(header, cursor))
     .catch((error: unknown) => {
       if (error instanceof OtherModelError)
         throw otherModel(variant, error.message, 'Use the file of a chat model.');
       if (error instanceof FormatError) return null;
       throw error;
     });
-  const { embedding, reranks } = facts ?? {};
+  const { embedding, reranks } = traits ?? {};
   if (reranks)
     throw otherModel(
       variant,
       'is that of a reranker',
       "Give the variant `pooling: 'rank'` in the catalog, or use the file of a chat model.",
     );
-  if (!embedding) return facts;
+  if (!embedding) return traits;
   const { dimensions, pooling } = embedding;
   const repair = `Give the variant \`dimensions: ${dimensions}\` and \`pooling: '${pooling}'\` in the catalog, or use the file of a chat model.`;
   throw otherModel(variant, 'is that of an embedding model', repair);

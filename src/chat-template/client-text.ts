@@ -1,7 +1,7 @@
 import { entriesOf, ExactNumber, fromEntries } from '#base';
 
 /**
- * Noncharacters, which stand for characters of callers' texts while a template renders. A caller's own become U+FFFD.
+ * Noncharacters, which stand for characters of clients' texts while a template renders. A client's own become U+FFFD.
  * A vocabulary whose tokens need more also has private-use characters as marks.
  */
 const FIRST_MARK = 0xfdd0;
@@ -30,6 +30,9 @@ const NEVER_MARKED = /[\s"'\\]/;
 const CONTROL_TOKEN =
   /^(<[|｜].+>|<.+[|｜]>|_?<EOT>|<(PRE|SUF|MID|PAD|REPO|reponame|eos|\/s|start_of_turn|end_of_(turn|utterance)|fim[-_]\w+)>|\[(EOT|EOS|PAD|e~)[\][])$/s;
 export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text);
+
+/** Whether a token may mark turns although no file calls it special: it is in brackets, such as `<AI>` or `[|user|]`. */
+export const isBracketed = (text: string): boolean => /^[^\p{L}\p{N}_\s▁].*[^\p{L}\p{N}_\s▁]$/su.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */
 const MAX_TOKEN = 256;
@@ -78,11 +81,11 @@ function breakFor(tokens: Iterable<string>): string {
 }
 
 /**
- * Keeps callers' texts from becoming special tokens. Tokenizers search a prompt for the texts of their special tokens,
- * also in a caller's text. So a caller's text is marked before a template renders it, and each special token of the prompt
+ * Keeps clients' texts from becoming special tokens. Tokenizers search a prompt for the texts of their special tokens,
+ * also in a client's text. So a client's text is marked before a template renders it, and each special token of the prompt
  * that has a marked character gets a space.
  */
-export class CallerText {
+export class ClientText {
   readonly #tokens: TokenTree;
   readonly #longest: number;
   readonly #break: string;
@@ -115,7 +118,7 @@ export class CallerText {
     this.#characters.push(character);
   }
 
-  /** Marks a caller's text, and replaces lone surrogates, which engines cannot take. Its length stays. */
+  /** Marks a client's text, and replaces lone surrogates, which engines cannot take. Its length stays. */
   mark(text: string): string {
     const own = text.toWellFormed().replace(this.#mark, REPLACEMENT);
     return this.#marks.size === 0

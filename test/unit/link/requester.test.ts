@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createEngineClient, loadModel } from '../../../src/link/engine-client.ts';
+import { createRequester, loadModel } from '../../../src/link/requester.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { EngineEvent } from '../../../src/protocol/service-dependencies.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
@@ -35,10 +35,10 @@ let site: FakeSite;
 let locks: FakeLocks;
 const leaders: FakeLeader[] = [];
 
-function setUp(deadlineMs = 2000): ReturnType<typeof createEngineClient> {
+function setUp(deadlineMs = 2000): ReturnType<typeof createRequester> {
   site = new FakeSite();
   locks = new FakeLocks();
-  return createEngineClient({ scope: '/', transport: site, locks: locks.manager, deadlineMs });
+  return createRequester({ scope: '/', transport: site, locks: locks.manager, deadlineMs });
 }
 
 function lead(onQuestion: (port: FakePort) => void): FakeLeader {
@@ -50,7 +50,7 @@ function lead(onQuestion: (port: FakePort) => void): FakeLeader {
 
 async function collect(events: AsyncIterable<EngineEvent>): Promise<ChatEvent[]> {
   const all: ChatEvent[] = [];
-  for await (const event of events) if (event.type !== 'waiting') all.push(event);
+  for await (const event of events) if (event.type !== 'stage') all.push(event);
   return all;
 }
 
@@ -264,13 +264,13 @@ describe('when the engine dies', () => {
   it('tells that the next one loads', async () => {
     const client = setUp();
     const first = lead(({ send }) => {
-      send({ type: 'waiting', stage: 'queued' });
+      send({ type: 'stage', stage: 'queued' });
       site.leader = null;
       void sleep(20).then(() => first.die());
     });
     const stages: string[] = [];
     for await (const event of client.run(chatJob, ask())) {
-      if (event.type !== 'waiting') continue;
+      if (event.type !== 'stage') continue;
       stages.push(event.stage);
       if (event.stage === 'loading')
         lead(({ send }) => [accepted(), delta('whole'), done(1)].forEach((message) => send(message)));

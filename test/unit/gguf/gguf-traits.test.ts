@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 
-import { ggufFacts, type GgufFacts } from '../../../src/gguf/gguf-facts.ts';
+import { ggufTraits, type GgufTraits } from '../../../src/gguf/gguf-traits.ts';
 import { FormatError, readHeader, startOfBlob } from '../../../src/gguf/byte-cursor.ts';
 import { readGguf } from '../../../src/gguf/read-gguf.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
 
-const factsOf = (bytes: Buffer<ArrayBuffer>): Promise<GgufFacts> =>
-  readHeader(startOfBlob(new Blob([bytes])), (cursor) => ggufFacts(readGguf(cursor), cursor));
+const factsOf = (bytes: Buffer<ArrayBuffer>): Promise<GgufTraits> =>
+  readHeader(startOfBlob(new Blob([bytes])), (cursor) => ggufTraits(readGguf(cursor), cursor));
 
 const withMetadata = (metadata: GgufMetadata) =>
   writeGguf({ metadata: { ...chatMetadata, ...metadata }, tensors: [oneTensor] });
@@ -98,8 +98,8 @@ test('the window of a Gemma 2 that names none', async () => {
 
 test('a number below 0 is none', async () => {
   const window = { 'llama.attention.sliding_window': { i32: -1 }, 'llama.pooling_type': { i32: -1 } };
-  const facts = await factsOf(withMetadata({ ...window, 'llama.context_length': { i32: -1 } }));
-  expect(facts).toMatchObject({ embedding: null, kvWindow: null, contextLength: 2048, canChat: true });
+  const traits = await factsOf(withMetadata({ ...window, 'llama.context_length': { i32: -1 } }));
+  expect(traits).toMatchObject({ embedding: null, kvWindow: null, contextLength: 2048, canChat: true });
 });
 
 const KV = 'llama.attention.head_count_kv';
@@ -182,8 +182,8 @@ test.each<[string, string, GgufMetadata, number, number]>([
 ])(
   'a state that does not grow with the conversation: %s',
   async (_, architecture, own, stateBytes, kvValues) => {
-    const facts = await factsOf(withSizes(architecture, { ...hybrid, ...own }));
-    expect(facts).toMatchObject({ stateBytes, kvValues });
+    const traits = await factsOf(withSizes(architecture, { ...hybrid, ...own }));
+    expect(traits).toMatchObject({ stateBytes, kvValues });
   },
 );
 
@@ -260,8 +260,8 @@ test.each<[string, string, GgufMetadata, number, number]>([
   ],
 ])('%s', async (_, architecture, sizes, kvValues, windowValues) => {
   const shape = { block_count: 8, embedding_length: 128, 'attention.head_count': 4 };
-  const facts = await factsOf(withSizes(architecture, { ...shape, ...sizes }));
-  expect([facts.kvValues, facts.kvWindow?.values ?? 0]).toEqual([kvValues, windowValues]);
+  const traits = await factsOf(withSizes(architecture, { ...shape, ...sizes }));
+  expect([traits.kvValues, traits.kvWindow?.values ?? 0]).toEqual([kvValues, windowValues]);
 });
 
 test('a number of heads that no layer can have is refused', async () => {
@@ -296,8 +296,8 @@ test.each([
 });
 
 test('without a file type, the quantization is that of most bytes; without a name, there is none', async () => {
-  const facts = await factsOf(withMetadata({ 'general.file_type': 999, 'general.name': '' }));
-  expect(facts).toMatchObject({ quantization: 'Q8_0', name: null });
+  const traits = await factsOf(withMetadata({ 'general.file_type': 999, 'general.name': '' }));
+  expect(traits).toMatchObject({ quantization: 'Q8_0', name: null });
 });
 
 test('a part of a split model tells which it is, and needs no architecture', async () => {
@@ -375,10 +375,10 @@ test('a model without attention has no heads', async () => {
 });
 
 test('control characters and changes of direction are left out of names', async () => {
-  const facts = await factsOf(
+  const traits = await factsOf(
     withMetadata({ 'general.name': 'Tiny\u0000\r\n\u202eLlama \u009b', 'general.license': '\u0007' }),
   );
-  expect(facts).toMatchObject({ name: 'Tiny Llama', license: null });
+  expect(traits).toMatchObject({ name: 'Tiny Llama', license: null });
 });
 
 test('a quantization that llama.cpp does not have is refused', async () => {

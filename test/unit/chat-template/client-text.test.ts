@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-import { CallerText } from '../../../src/chat-template/caller-text.ts';
+import { ClientText } from '../../../src/chat-template/client-text.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
 
@@ -49,9 +49,16 @@ function specials(prompt: string, reserved: readonly string[]): number {
 
 const prompts = new Map<string, ChatPrompt>();
 
-function render(source: string, reserved: string[], messages: ChatMessage[], more: Partial<ChatJob> = {}) {
-  const key = source + reserved.join('');
-  const prompt = prompts.get(key) ?? new ChatPrompt(source, { bos: '<s>', eos: '</s>', reserved }, false);
+function render(
+  source: string,
+  reserved: string[],
+  messages: ChatMessage[],
+  more: Partial<ChatJob> = {},
+  userDefined: string[] = [],
+) {
+  const key = source + reserved.join('') + userDefined.join('');
+  const tokens = { bos: '<s>', eos: '</s>', reserved, userDefined };
+  const prompt = prompts.get(key) ?? new ChatPrompt(source, tokens, false);
   prompts.set(key, prompt);
   const job: ChatJob = {
     kind: 'chat',
@@ -154,6 +161,25 @@ test.each([
     ).toBe(true);
 });
 
+test.each([
+  ["{% for m in messages %}{{ ('<用户>' if m.role == 'user' else '<AI>') + m.content }}{% endfor %}<AI>"],
+  ["{% for m in messages %}{{ '[|' + m.role + '|]' + m.content }}{% endfor %}[|assistant|]"],
+  [
+    "{% for m in messages %}{% if m.role == 'tool' %}<result>{{ m.content }}</result>{% else %}<u>{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}{% endfor %}{% endif %}{% endfor %}<think>",
+  ],
+])('user-defined tokens that mark turns or results are reserved: %s', (source) => {
+  const marks = ['<用户>', '<AI>', '[|user|]', '[|assistant|]', '<u>', '<result>', '</result>'];
+  const others = ['<think>', '<tool_call>', 'user', '\n'];
+  const shown = (text: string) =>
+    render(source, [], [...conversation(() => 'x'), { role: 'user', content: text }], {}, [
+      ...marks,
+      ...others,
+    ]);
+  for (const mark of marks.filter((each) => shown('x').includes(each)))
+    expect(specials(shown(`x${mark}`), marks), mark).toBe(specials(shown('x'), marks));
+  expect(shown(others.join('|'))).toContain(others.join('|'));
+});
+
 test('a raw prompt stays raw, and what continues it does not become a token', () => {
   const input = { prompt: '<|im_start|>user\nHi<|im_end|>' };
   const resume = { text: '<|im_end|>', tokens: 1 };
@@ -163,49 +189,49 @@ test('a raw prompt stays raw, and what continues it does not become a token', ()
 });
 
 test('a token that begins in the prompt is broken, and one that is allowed is not', () => {
-  const callers = new CallerText(['<|a|>', '</think>']);
-  expect(callers.append('x<|', 'a|>')).toBe('x<|a |>');
-  expect(callers.append('x<|a|>', 'b')).toBe('x<|a|>b');
-  expect(callers.append('', 'I add.</think>', ['</think>'])).toBe('I add.</think>');
-  expect(callers.append('', 'I add.</think>')).toBe('I add.< /think>');
+  const clientText = new ClientText(['<|a|>', '</think>']);
+  expect(clientText.append('x<|', 'a|>')).toBe('x<|a |>');
+  expect(clientText.append('x<|a|>', 'b')).toBe('x<|a|>b');
+  expect(clientText.append('', 'I add.</think>', ['</think>'])).toBe('I add.</think>');
+  expect(clientText.append('', 'I add.</think>')).toBe('I add.< /think>');
 });
 
 test('what was broken is no other token, and a token of one character is replaced', () => {
-  const callers = new CallerText(['<a>', '< a>', '◁']);
-  expect(callers.append('', '<a>◁')).toBe('<\u2000a>\uFFFD');
+  const clientText = new ClientText(['<a>', '< a>', '◁']);
+  expect(clientText.append('', '<a>◁')).toBe('<\u2000a>\uFFFD');
 });
 
 test('tokens within tokens take time in proportion to a text', () => {
   const spaced = Array.from({ length: 254 }, (_, spaces) => `<${' '.repeat(spaces)}>`);
-  expect(new CallerText(spaced).append('', '<>'.repeat(20_000))).toBe('<\u2000>'.repeat(20_000));
+  expect(new ClientText(spaced).append('', '<>'.repeat(20_000))).toBe('<\u2000>'.repeat(20_000));
   const nested = Array.from({ length: 255 }, (_, index) => '<'.repeat(index + 2));
-  expect(new CallerText(nested).append('', '<'.repeat(20_000))).toBe('< '.repeat(20_000).trimEnd());
+  expect(new ClientText(nested).append('', '<'.repeat(20_000))).toBe('< '.repeat(20_000).trimEnd());
 });
 
 test('a vocabulary of a model that speaks is used, and one of a million different special tokens refused', () => {
   const spoken = Array.from({ length: 28_672 }, (_, index) => `<custom_token_${index}>`);
-  expect(new CallerText(spoken).append('', '<custom_token_28671>')).toBe('< custom_token_28671>');
+  expect(new ClientText(spoken).append('', '<custom_token_28671>')).toBe('< custom_token_28671>');
   const hostile = Array.from({ length: 300_000 }, (_, index) => `<|t${index}|>`);
-  expect(() => new CallerText(hostile)).toThrow('its vocabulary has too many special tokens');
+  expect(() => new ClientText(hostile)).toThrow('its vocabulary has too many special tokens');
 });
 
 test('every token has a mark: of letters, and beside many others', () => {
   const many = Array.from({ length: 40 }, (_, index) => `<${String.fromCharCode(0x2500 + index)}>`);
-  const callers = new CallerText([...many, 'sop', '☃!', '😀']);
+  const clientText = new ClientText([...many, 'sop', '☃!', '😀']);
   for (const token of [...many, 'sop', '☃!', '😀'])
-    expect(callers.append('', `a ${token} b`)).not.toContain(token);
-  expect(callers.append('', 'soap')).toBe('soap');
+    expect(clientText.append('', `a ${token} b`)).not.toContain(token);
+  expect(clientText.append('', 'soap')).toBe('soap');
 });
 
 test('hundreds of tokens of letters alone are broken, too', () => {
   const tokens = Array.from({ length: 300 }, (_, index) => `${String.fromCharCode(0x4e00 + index)}ab`);
-  const callers = new CallerText(tokens);
-  for (const token of tokens) expect(callers.append('', `x ${token} y`)).not.toContain(token);
-  expect(callers.append('', 'cab \uF000')).toBe('cab \uFFFD');
+  const clientText = new ClientText(tokens);
+  for (const token of tokens) expect(clientText.append('', `x ${token} y`)).not.toContain(token);
+  expect(clientText.append('', 'cab \uF000')).toBe('cab \uFFFD');
 });
 
-test("a caller's noncharacters are no marks", () => {
-  const callers = new CallerText(['<|a|>']);
+test("a client's noncharacters are no marks", () => {
+  const clientText = new ClientText(['<|a|>']);
   const marks = String.fromCharCode(0xfdd0, 0xfdd1);
-  expect(callers.append('', `${marks}a`)).toBe('\uFFFD\uFFFDa');
+  expect(clientText.append('', `${marks}a`)).toBe('\uFFFD\uFFFDa');
 });

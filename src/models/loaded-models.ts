@@ -1,0 +1,34 @@
+import type { LoadedModel } from './loaded-model.ts';
+
+/** Models that were requested, in any state, by the name of their variant. */
+export class LoadedModels extends Map<string, LoadedModel> {
+  /** Whether any model has requests or is being loaded. */
+  get isBusy(): boolean {
+    return [...this.values()].some(
+      ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
+    );
+  }
+
+  /** Whether a variant is loaded or being loaded. */
+  inUse(variant: string): boolean {
+    const state = this.get(variant)?.state;
+    return state === 'ready' || state === 'loading';
+  }
+
+  /** Unloads a variant. @returns false if it is being loaded or has requests */
+  async release(variant: string): Promise<boolean> {
+    const loadedModel = this.get(variant);
+    if (!loadedModel || loadedModel.state === 'idle' || loadedModel.state === 'failed') return true;
+    const { engine, queue } = loadedModel;
+    if (!engine || queue.running + queue.queued > 0) return false;
+    await loadedModel.drop(engine);
+    return true;
+  }
+
+  /** Reloads a variant, unless it has requests. */
+  async reload(variant: string): Promise<void> {
+    const loadedModel = this.get(variant);
+    if (!loadedModel?.engine || !(await this.release(variant))) return;
+    await loadedModel.load(new AbortController().signal, () => undefined);
+  }
+}
