@@ -1,4 +1,3 @@
-export type { ImageHeader } from './image-header.ts';
 
 /**
  * Reads the header of an image file before anything is decoded. The size is what a decoder may allocate: the
