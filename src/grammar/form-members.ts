@@ -4,6 +4,7 @@ import {
   type ArrayForm,
   canonical,
   type Form,
+  type FormReader,
   numberAccepts,
   type ObjectForm,
   type Schema,
@@ -12,7 +13,6 @@ import {
 } from './forms.ts';
 import { distinct } from './keyword-forms.ts';
 import type { Language, Languages } from './language.ts';
-import type { SchemaForms } from './schema-forms.ts';
 
 /** The schemas of an element. */
 export const elementSchemas = ({ layers }: ArrayForm, index: number): Schema[] =>
@@ -36,7 +36,7 @@ interface Members {
 }
 
 /** Members other than `named`, grouped by the schemas of their values. */
-export function otherMembers(reader: SchemaForms, form: ObjectForm, named: readonly string[]): Members[] {
+export function otherMembers(reader: FormReader, form: ObjectForm, named: readonly string[]): Members[] {
   const { and, or, not, word, text } = reader.languages;
   const { layers } = form;
   const patterns = [...new Set(layers.flatMap((layer) => layer.patterns.map(([language]) => language)))];
@@ -64,7 +64,7 @@ export function otherMembers(reader: SchemaForms, form: ObjectForm, named: reado
 }
 
 /** The strings among the values of schemas. */
-function nameLanguage({ languages, formsOf }: SchemaForms, schemas: readonly Schema[]): Language {
+function nameLanguage({ languages, formsOf }: FormReader, schemas: readonly Schema[]): Language {
   const { or, word, text } = languages;
   return or(
     ...formsOf([...schemas, IS_STRING]).map((form) =>
@@ -78,11 +78,11 @@ function nameLanguage({ languages, formsOf }: SchemaForms, schemas: readonly Sch
 const IS_STRING: Schema = { type: 'string' };
 
 /** Whether a value fits all of these schemas. */
-export const accepts = (reader: SchemaForms, schemas: readonly Schema[], value: unknown): boolean =>
+export const accepts = (reader: FormReader, schemas: readonly Schema[], value: unknown): boolean =>
   reader.formsOf(schemas).some((form) => fits(reader, form, value));
 
 /** Whether a value has this form. */
-export function fits(reader: SchemaForms, form: Form, value: unknown): boolean {
+export function fits(reader: FormReader, form: Form, value: unknown): boolean {
   switch (form.kind) {
     case 'literal':
       return form.value === value || canonical(form.value) === canonical(value);
@@ -97,19 +97,19 @@ export function fits(reader: SchemaForms, form: Form, value: unknown): boolean {
   }
 }
 
-function fitsString({ languages }: SchemaForms, { min, max, language }: StringForm, value: string): boolean {
+function fitsString({ languages }: FormReader, { min, max, language }: StringForm, value: string): boolean {
   const { length } = Array.from(value);
   return length >= min && length <= max && (!language || languages.accepts(language, value));
 }
 
-function fitsArray(reader: SchemaForms, form: ArrayForm, value: readonly unknown[]): boolean {
+function fitsArray(reader: FormReader, form: ArrayForm, value: readonly unknown[]): boolean {
   const { min, max, unique } = form;
   if (value.length < min || value.length > max) return false;
   if (unique && distinct(value).length < value.length) return false;
   return value.every((inner, index) => accepts(reader, elementSchemas(form, index), inner));
 }
 
-function fitsObject(reader: SchemaForms, form: ObjectForm, value: object): boolean {
+function fitsObject(reader: FormReader, form: ObjectForm, value: object): boolean {
   const members = Object.entries(value);
   if (members.length < form.min || members.length > form.max) return false;
   return (

@@ -66,6 +66,15 @@ export const literals = (...values: unknown[]): Form[] => values.map((value) => 
 
 export const TYPES = ['null', 'boolean', 'string', 'number', 'array', 'object'];
 
+/** Reads schemas as the forms that their values may have. */
+export interface FormReader {
+  readonly languages: Languages;
+  /** Forms of the values that fit all of these schemas. A schema that refers only to itself has none. */
+  formsOf(schemas: readonly Schema[]): Form[];
+  /** Forms of the values that have one form of each side. */
+  meet(left: Form[], right: Form[]): Form[];
+}
+
 const FORMS_OF: Record<string, Form[]> = {
   null: literals(null),
   boolean: literals(true, false),

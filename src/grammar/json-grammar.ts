@@ -13,7 +13,7 @@ import {
 import { ANY_INTEGER, ANY_NUMBER, CHARACTER, Grammar, type Rule, WS } from './grammar.ts';
 import type { Language, Languages } from './language.ts';
 import { numberLanguage } from './numbers.ts';
-import type { SchemaContext } from './compile-schema.ts';
+import type { SchemaContext } from './schema-context.ts';
 import type { SchemaForms } from './schema-forms.ts';
 
 type Alternatives = Rule['alternatives'];

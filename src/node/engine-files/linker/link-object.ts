@@ -1,4 +1,5 @@
 import {
+  type FunctionNames,
   readObject,
   type Relocation,
   joined,
@@ -16,9 +17,6 @@ import {
   writeList,
   writeModule,
 } from './wasm-module.ts';
-
-/** Names of a module's functions by index. */
-export type FunctionNames = ReadonlyMap<number, string>;
 
 /** The module's stack pointer: its first global that is not imported. */
 const STACK_POINTER = '__stack_pointer';

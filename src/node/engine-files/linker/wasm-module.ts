@@ -1,5 +1,3 @@
-import type { FunctionNames } from './link-object.ts';
-
 /** Reads WebAssembly's binary format. */
 export class WasmReader {
   readonly #bytes: Uint8Array;
@@ -162,6 +160,9 @@ export const writeModule = (
 export const writeList = (items: readonly Uint8Array[]): Uint8Array => joined([leb(items.length), ...items]);
 
 export const joined = (parts: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
+
+/** Names of a module's functions by index. */
+export type FunctionNames = ReadonlyMap<number, string>;
 
 /** The names of functions, within a module's section `name`. */
 const FUNCTION_NAMES = 1;
