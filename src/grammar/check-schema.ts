@@ -12,6 +12,8 @@ import type { Schema as AnySchema, SchemaObject as Schema } from './forms.ts';
 import { type Child, children, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-children.ts';
 import { targetOf } from './schema-references.ts';
 
+export { SCHEMA_MAPS } from './schema-children.ts';
+
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
 const MAX_REFERENCE = 1024;
