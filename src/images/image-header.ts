@@ -1,4 +1,3 @@
-
 /**
  * Reads the header of an image file before anything is decoded. The size is what a decoder may allocate: the
  * maximum of the canvas and of all frames. Null if the file has another type, or no size.
