@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull, type PullOptions } from '../../../../../src/node/cli/pull/pull.ts';
+import { compacted } from '../../../../../src/node/cli/pull/sources.ts';
 import { HubDouble } from '../../hub-double.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
@@ -370,7 +371,7 @@ test('writes JSON without its spaces, from a file that the site need not have', 
     variants: model.variants.map((variant) => ({ ...variant, files: [file] })),
   }));
   const sources = {
-    [PATH]: { compacted: from },
+    [PATH]: compacted(from),
     [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
   };
   expect(await pull(options({ catalog: { ...catalog, models }, sources }))).toBe(1);
