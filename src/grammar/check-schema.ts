@@ -14,8 +14,6 @@ import { targetOf } from './schema-references.ts';
 
 export { SCHEMA_MAPS } from './schema-children.ts';
 
-export { SCHEMA_MAPS } from './schema-children.ts';
-
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
 const MAX_REFERENCE = 1024;
