@@ -42,8 +42,8 @@ export class Failover {
   /** @throws the error, if no other target may answer instead */
   failed({ server }: Target, error: unknown, isFinal: boolean): void {
     const { status, passOn } = asServiceError(error).wire;
-    const isForClient = error instanceof UpstreamError ? error.isForClient : status < 500 && !passOn;
-    if (server && this.hasNext && error instanceof UpstreamError && !isForClient) server.skipForAWhile(error);
+    const isForClient = passOn === undefined ? status < 500 : !passOn;
+    if (server && this.hasNext && error instanceof UpstreamError && passOn) server.skipForAWhile(error);
     if (isFinal || isForClient) throw error;
     if (server || this.error === undefined) this.error = error;
   }

@@ -8,18 +8,13 @@ import {
   type StageEvent,
 } from '#protocol';
 import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
-import type { UpstreamServer } from './upstream/upstream-server.ts';
+import type { RunOnServer } from './upstream/upstream-server.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
 
-/** Runs a job on a server. Loads the code for it at the first such job: it would delay the service worker's start. */
-async function* runUpstream<K extends Kind>(
-  server: UpstreamServer,
-  job: JobOf<K>,
-  signal: AbortSignal,
-): AsyncGenerator<StageEvent | EventOf<K>, void, undefined> {
-  const { UPSTREAM } = await import('./upstream/upstream-jobs.ts');
-  yield* UPSTREAM[job.kind](server, job, signal);
+/** Runs a job on a server, with code that is loaded at the first such job: it would delay the service worker's start. */
+async function* runUpstream<K extends Kind>(...run: Parameters<RunOnServer<K>>): ReturnType<RunOnServer<K>> {
+  yield* (await import('./upstream/upstream-jobs.ts')).runOnServer<K>(...run);
 }
 
 /**

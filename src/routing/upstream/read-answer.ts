@@ -84,11 +84,14 @@ export async function* streamBytes(
   }
 }
 
+/** Maximum time to send an answer that is computed already. */
+const MAX_BODY_MS = 60_000;
+
 /** Minimum average bytes per JSON value: `{}` takes three, and forty times as much memory. */
 const BYTES_PER_VALUE = 16;
 
 /** A whole answer as JSON. @throws UpstreamError past the bounds; SyntaxError */
-export async function readJsonBody(response: Response, maxBytes: number, ms: number): Promise<unknown> {
+export async function readJsonBody(response: Response, maxBytes: number, ms = MAX_BODY_MS): Promise<unknown> {
   const deadline = new Deadline();
   deadline.set(ms, 'did not end its answer');
   const parts: Uint8Array<ArrayBuffer>[] = [];

@@ -1,5 +1,7 @@
 import { writeJson } from '#base';
 import type { VariantOf } from '#catalog';
+import type { EventOf, JobOf, Kind } from '#jobs';
+import type { StageEvent } from '#protocol';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import {
   lacks,
@@ -14,6 +16,16 @@ import {
 const PROBE_MS = 3000;
 /** Time limit if no other variant can answer: some servers start on the first request. */
 const START_MS = 60_000;
+
+/** Maximum time until the headers of an answer that is computed before its first byte. */
+const SILENCE_MS = 240_000;
+
+/** Runs a job of a kind on a server. */
+export type RunOnServer<K extends Kind> = (
+  server: UpstreamServer,
+  job: JobOf<K>,
+  signal: AbortSignal,
+) => AsyncGenerator<StageEvent | EventOf<K>, void, undefined>;
 
 /** Statuses of a path that a server does not have. */
 const LACKING = new Set([404, 405, 501]);
@@ -73,17 +85,16 @@ export class UpstreamServer {
 
   /**
    * @param body sent as JSON, or a form as it is
-   * @param silenceMs maximum time until its headers, or until data of another answer: more requests may run
+   * @param options.silenceMs maximum time until its headers, or until data of another answer: more requests may run
    *   than it has connections
-   * @param isOptional a healthy server may lack the path
+   * @param options.isOptional a healthy server may lack the path
    * @throws UpstreamError; ServiceError if it lacks the path; the signal's reason when aborted
    */
   async post(
     path: string,
     body: object,
     signal: AbortSignal,
-    silenceMs: number,
-    isOptional = false,
+    { silenceMs = SILENCE_MS, isOptional = false } = {},
   ): Promise<Response> {
     const response = await this.#ask(path, body, signal, silenceMs);
     if (response.ok) return response;

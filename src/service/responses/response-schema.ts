@@ -108,14 +108,7 @@ const withType = (value: unknown): unknown => {
   return 'id' in value ? { ...value, type: 'item_reference' } : value;
 };
 
-const item = z.pipe(
-  z.transform(withType),
-  z.discriminatedUnion(
-    'type',
-    [...items, referenceItem],
-    'must be one of "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "reasoning", "item_reference"',
-  ),
-);
+const item = z.pipe(z.transform(withType), z.discriminatedUnion('type', [...items, referenceItem]));
 
 const enforced = {
   model: z.string(),

@@ -591,7 +591,7 @@ test('a server is not asked which tool a chat needs: its model chooses', async (
   const choice = { kind: 'toolChoice' as const, model: 'm', message: 'hi', before: '', tools: [] };
   const events = [];
   for await (const event of engine.run(choice, { id: 'r', signal: never, model: entry })) events.push(event);
-  expect(events).toEqual([]);
+  expect(events).toEqual([{ type: 'stage', stage: 'sent' }]);
   expect(asked).toBe(0);
   expect(succeed).not.toHaveBeenCalled();
 });

@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import type { SpeechEvent, SpeechJob } from '../../../../src/jobs/speech.ts';
 import type { StageEvent } from '../../../../src/protocol/service-dependencies.ts';
 import type { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
-import { upstreamSpeech } from '../../../../src/routing/upstream/upstream-speech.ts';
+import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 
 const job: SpeechJob = { kind: 'speech', model: 'm', text: 'Hi', format: 'mp3', speed: 1 };
 
@@ -14,11 +14,7 @@ function speak(body: BodyInit, type: string): AsyncGenerator<StageEvent | Speech
   const response = new Response(body, { headers: { 'content-type': type } });
   const server = { fingerprint: 's', variant: { model: 'tts' }, running: 0, post: async () => response };
   const noteData = (): void => undefined;
-  return upstreamSpeech(
-    { ...server, noteData } as unknown as UpstreamServer,
-    job,
-    new AbortController().signal,
-  );
+  return runOnServer({ ...server, noteData } as unknown as UpstreamServer, job, new AbortController().signal);
 }
 
 async function typesOf(events: AsyncIterable<StageEvent | SpeechEvent>): Promise<string[]> {
