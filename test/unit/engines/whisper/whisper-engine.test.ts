@@ -26,9 +26,8 @@ test.for([
   [{ others: [['known_speaker_names[]', 'Ann']] }, 'known_speaker_names[]', /speakers are not distinguished/],
 ] as const)('%j is a 400 where the model is not able to', async ([asked, param, message]) => {
   const engine = whisperEngine(idle, silent, abilities, 'tiny');
-  const answer = engine
-    .run({ ...job, ...asked } as unknown as TranscriptionJob, AbortSignal.abort())
-    [Symbol.asyncIterator]();
+  const bad = { ...job, ...asked } as unknown as TranscriptionJob;
+  const answer = engine.run(bad, AbortSignal.abort())[Symbol.asyncIterator]();
   await expect(answer.next()).rejects.toMatchObject({
     wire: {
       status: 400,
