@@ -238,7 +238,11 @@ function stricter(form: ConversationForm, messages: readonly ChatMessage[]): Con
 /** Whether a prompt contains each call as often as it was made. */
 function showsCalls(turns: readonly TemplateMessage[], prompt: string): boolean {
   const names = turns.flatMap((turn) => turn.tool_calls ?? []).map((call) => call.function.name);
-  if (names.length > 0 && prompt.includes(OBJECT_AS_TEXT)) return false;
+  if (
+    names.length > 0 &&
+    timesIn([prompt], OBJECT_AS_TEXT) > timesIn([JSON.stringify(turns)], OBJECT_AS_TEXT)
+  )
+    return false;
   const texts = [...turns.map(({ content }) => content ?? ''), ...names];
   return [...new Set(names)].every((name) => timesIn([prompt], name) >= timesIn(texts, name));
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Catalog, WhisperVariant } from '../../../src/catalog/catalog.ts';
-import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
+import { execute, findPython } from '../../../src/node/cli/pull/packages.ts';
 import type { AlteredSite } from '../altered-site.ts';
 import { removeFolder, tempFolder } from '../temp-folder.ts';
 import { type ModelServer, serveModels } from '../tiny-onnx/serve-models.ts';
