@@ -101,14 +101,6 @@ export class ChatTemplate {
     }
   }
 
-  /**
-   * Renders a conversation. Only the template writes special tokens.
-   * @throws ServiceError 400 if the template rejects it
-   */
-  render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
-    return this.clientText.broken(this.renderMarked(messages, options));
-  }
-
   /** Renders a conversation, in which the characters of clients' texts are marked. @throws ServiceError 400 */
   renderMarked(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
     const { marker = null } = options;
