@@ -150,12 +150,12 @@ async function toEngine(
     const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
     const common = { fingerprint, contextLength, reserved };
     if (variant.pooling === 'rank' || dimensions === undefined) {
-      const { LlamaReranker } = await import('./llama-reranker.ts');
-      return new LlamaReranker(llama, common);
+      const { llamaReranker } = await import('./llama-reranker.ts');
+      return llamaReranker(llama, common);
     }
-    const { LlamaEmbedder } = await import('./llama-embedder.ts');
+    const { llamaEmbedder } = await import('./llama-embedder.ts');
     const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
-    return new LlamaEmbedder(llama, { ...common, dimensions, ...training });
+    return llamaEmbedder(llama, { ...common, dimensions, ...training });
   }
   const prompt = await chatPrompt(llama, languageOf(variant, blobs), traits, workers.template);
   return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });

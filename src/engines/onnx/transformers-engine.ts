@@ -57,7 +57,8 @@ export function chooseBatch<S extends Sequence>(
 ): S[] {
   const batch = [...begun];
   let longest = Math.max(...batch.map(({ ids }) => ids.length));
-  for (const candidate of nearestFirst(seed, candidates)) {
+  const distance = ({ ids }: S): number => Math.abs(ids.length - seed.ids.length);
+  for (const candidate of candidates.toSorted((a, b) => distance(a) - distance(b))) {
     if (begun.includes(candidate)) continue;
     const padded = Math.max(longest, candidate.ids.length) * (batch.length + 1);
     if (padded > tokens || batch.length >= sequences) break;
@@ -65,19 +66,6 @@ export function chooseBatch<S extends Sequence>(
     longest = Math.max(longest, candidate.ids.length);
   }
   return batch;
-}
-
-/** Sorts the candidates, without `seed`, by the difference of their lengths. */
-function nearestFirst<S extends Sequence>(seed: S, candidates: readonly S[]): S[] {
-  const byDistance = new Map<number, S[]>();
-  for (const candidate of candidates) {
-    if (candidate === seed) continue;
-    const distance = Math.abs(candidate.ids.length - seed.ids.length);
-    const alike = byDistance.get(distance);
-    if (alike) alike.push(candidate);
-    else byDistance.set(distance, [candidate]);
-  }
-  return [...byDistance].toSorted(([a], [b]) => a - b).flatMap(([, alike]) => alike);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { LlamaEmbedder } from '../../../../src/engines/llama-cpp/llama-embedder.ts';
+import { llamaEmbedder } from '../../../../src/engines/llama-cpp/llama-embedder.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { lastOf } from '../../../support/last-of.ts';
 
@@ -20,7 +20,7 @@ async function embedded(
   };
   const traits = { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved };
   const job = { kind: 'embedding' as const, model: 'm', input: { texts }, ...(ranks && { ranks }) };
-  await lastOf(new LlamaEmbedder(llama, traits).run(job, new AbortController().signal));
+  await lastOf(llamaEmbedder(llama, traits).run(job, new AbortController().signal));
   return given;
 }
 

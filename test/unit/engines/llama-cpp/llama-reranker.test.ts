@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { LlamaReranker } from '../../../../src/engines/llama-cpp/llama-reranker.ts';
+import { llamaReranker } from '../../../../src/engines/llama-cpp/llama-reranker.ts';
 import { RequestRejectedError } from '../../../../src/llama/internals/server-calls.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import { rerankJob } from '../../../support/rerank-job.ts';
@@ -21,7 +21,7 @@ function make() {
     close: () => Promise.resolve(),
   };
   const options = { fingerprint: 'fake', contextLength: CONTEXT, reserved: ['[SEP]'] };
-  return { pairs, reranker: new LlamaReranker(llama, options) };
+  return { pairs, reranker: llamaReranker(llama, options) };
 }
 
 test('each pair has its score; a document that is too long is cut, and no other one', async () => {
