@@ -1,5 +1,5 @@
 import { withoutServers, type AddedModelRecord } from '#catalog';
-import { writeAddedModels, writeEngineFacts } from '#database';
+import { writeAddedModels, storeFacts } from '#database';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { createModels, LoadedModels, type ModelManager } from '#models';
 import {
@@ -59,7 +59,7 @@ export class EngineParts implements Serving {
       device,
       // The URL changes with each build, as script names have a hash.
       build: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-      saveFacts: (facts) => writeEngineFacts(scope, this.locks, { epoch, models: facts }),
+      saveFacts: (facts) => storeFacts(scope, this.locks, { epoch, models: facts }),
       onChange: () => this.#channel.changed(),
     });
   }

@@ -93,6 +93,11 @@ export const serverFaults: ServerFault[] = [
     expected: { chunksSentTwice: 0 },
   },
   {
+    name: 'ranges of a megabyte at most, and a connection that drops after each megabyte',
+    behaviour: () => ({ maxRange: 2 ** 20, cutAfter: 2 ** 20 }),
+    expected: { chunksSentTwice: 0 },
+  },
+  {
     name: 'no ranges, and a connection that drops after each megabyte',
     behaviour: () => ({ cutAfter: 2 ** 20, ignoresRange: true }),
     expected: { code: 'weights_unavailable', says: /cannot continue a file \(byte ranges\), several times/ },

@@ -21,12 +21,12 @@ import {
   asInvalidFile,
   type FileStorage,
   openModel,
-  type SourceAccess,
+  type FileAccess,
   type NewFile,
   storeFiles,
 } from './new-files.ts';
 
-export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
+export interface ModelAdderOptions extends FileStorage, Omit<FileAccess, 'store'> {
   /** The site's own catalog. */
   catalog: Catalog;
   engines: Engines;
@@ -47,26 +47,26 @@ type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
 export class ModelAdder {
   readonly #options: ModelAdderOptions;
   #added: readonly AddedModelRecord[];
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
 
   constructor(options: ModelAdderOptions) {
     this.#options = options;
     this.#added = options.added;
-    this.#turns
+    this.#mutex
       .run(() => options.modelStorage.unfinished.dropExpired())
       .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
   /** Adds a model. Calls run one at a time. Idempotent, as an engine that takes over repeats the call. @throws ServiceError */
   add(command: AddCommand, signal: AbortSignal, onProgress: OnProgress): Promise<AddedModel> {
-    return this.#turns.run(() => this.#add(command, signal, onProgress));
+    return this.#mutex.run(() => this.#add(command, signal, onProgress));
   }
 
   /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */
   async offers(source: RepositoryRef, signal: AbortSignal): Promise<HubOffer[]> {
-    const { sources, engines } = this.#options;
+    const { variantFiles, engines } = this.#options;
     const format = await addedFormat(engines);
-    const models = await listModels(source, sources, format, signal);
+    const models = await listModels(source, variantFiles, format, signal);
     const [device, free] = await Promise.all([this.#options.device, freeBytes()]);
     return models.slice(0, MAX_OFFERS).map(({ kind, file, revision, bytes, files }) => {
       const sizes = files.map(({ bytes: size }) => ({ size }));

@@ -1,6 +1,7 @@
 import { formatBytes, type WeightFile } from '#catalog';
 import {
   corruptFile,
+  PRIVATE_WINDOW,
   printable,
   serverError,
   ServiceError,
@@ -48,7 +49,7 @@ export function storageFull(needed: number, free: number | null, deletable: read
   const which =
     deletable.length > 0
       ? `These models could be deleted: ${deletable.join(', ')}. Delete one, free`
-      : 'No model can be deleted. A private window has less storage than another one. Free';
+      : `No model can be deleted. ${PRIVATE_WINDOW} Free`;
   return serverError('storage_full', `${why} ${which} space on the device, or use a smaller model.`);
 }
 
