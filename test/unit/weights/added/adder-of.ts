@@ -1,7 +1,7 @@
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { detectDevice } from '../../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
+import { ENGINES } from '../../../../src/engines/index.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/weights/added/model-adder.ts';
 import type { weightsService } from '../weights-service.ts';
 
