@@ -1,6 +1,6 @@
 import { asServiceError, serverError, abortable, createDeferred, type ServiceError } from '#base';
 import type { EventOf, JobOf, Kind } from '#jobs';
-import type { ModelEntry, WaitingStage } from '#protocol';
+import type { ModelEntry, Stage } from '#protocol';
 import type { Exchange } from './exchange.ts';
 import { JobMeter, JobRun, type Admission, type AnswerSink } from './job-run.ts';
 import { answerHeaders, EVENT_STREAM, EventStream, JSON_TYPE } from './response.ts';
@@ -25,7 +25,7 @@ export interface AnswerFormat<Event> {
  * How long the headers of a stream wait in each stage, in milliseconds: until they are sent a failure is a
  * status, and an abort is invisible. Looking for an engine counts as loading, and fails after 60 s.
  */
-const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
+const STAGE_DEADLINE_MS: Record<Exclude<Stage, 'prefill'>, number> = {
   loading: 75_000,
   queued: 2000,
   checking: 60_000,
@@ -96,8 +96,8 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   readonly #format: AnswerFormat<Event>;
   readonly #isStream: boolean;
   readonly #body: EventStream;
-  #stage: WaitingStage = 'loading';
-  #state: 'holding headers' | 'waiting' | 'generating' = 'holding headers';
+  #stage: Stage = 'loading';
+  #state: 'holding headers' | 'commenting' | 'generating' = 'holding headers';
   #hasSent = false;
   #isAbandoned = false;
   /** Whether the jobs have ended. */
@@ -123,11 +123,11 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
     this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - passedMs);
   }
 
-  stage(stage: WaitingStage, index: number): void {
+  stage(stage: Stage, index: number): void {
     const isNew = stage !== this.#stage;
     this.#stage = stage;
     if (!this.#isStream) return;
-    if (this.#state === 'generating') this.#wait(true);
+    if (this.#state === 'generating') this.#comment(true);
     if (stage === 'prefill') this.#check(index);
     else if (this.#state === 'holding headers' && isNew) this.#due(STAGE_DEADLINE_MS[stage]);
   }
@@ -151,11 +151,11 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
     try {
       await Promise.race([last, this.#headersDue.promise.then(() => this.#checkDeadline())]);
     } catch (error) {
-      this.#stopWaiting();
+      this.#stopTimer();
       last.catch(() => undefined);
       throw error;
     }
-    if (this.#isStream && this.#state === 'holding headers') this.#wait(!this.#hasSent);
+    if (this.#isStream && this.#state === 'holding headers') this.#comment(!this.#hasSent);
     void this.#conclude(last);
     return new Response(this.#body.body, {
       headers: answerHeaders(exchange, this.#format.type, this.#run.timings),
@@ -171,7 +171,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
       if (this.#clientHasLeft) this.#abandon();
       throw error;
     } finally {
-      this.#stopWaiting();
+      this.#stopTimer();
       await this.#run.end();
     }
     return this.#format.end();
@@ -201,7 +201,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
       if (this.#clientHasLeft || !failure) this.#body.fail(this.#clientHasLeft ? watch.gone.reason : error);
       else this.#send(await failure.call(this.#format, asServiceError(error)));
     } finally {
-      this.#stopWaiting();
+      this.#stopTimer();
       watch.stop();
       this.#body.end();
     }
@@ -233,24 +233,24 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   #generating(): void {
     if (this.#state === 'generating') return;
     this.#state = 'generating';
-    this.#stopWaiting();
+    this.#stopTimer();
     this.#headersDue.resolve();
   }
 
   #due(ms: number): void {
-    this.#stopWaiting();
+    this.#stopTimer();
     this.#timer = setTimeout(this.#headersDue.resolve, Math.max(0, ms));
   }
 
-  #stopWaiting(): void {
+  #stopTimer(): void {
     clearTimeout(this.#timer);
   }
 
   /** Sends comments while nothing is generated. */
-  #wait(commentNow: boolean): void {
+  #comment(commentNow: boolean): void {
     const comment = () => this.#send(`: waiting (${this.#stage})\n\n`);
-    this.#state = 'waiting';
-    this.#stopWaiting();
+    this.#state = 'commenting';
+    this.#stopTimer();
     if (this.#format.isLive) return;
     this.#timer = setInterval(comment, HEARTBEAT_MS);
     if (commentNow) comment();

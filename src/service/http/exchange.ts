@@ -1,14 +1,14 @@
 import { rateLimited, requestError } from '#base';
 import type { EventOf, JobOf, Kind } from '#jobs';
 import {
-  CALL_HEADER,
+  ABORT_HEADER,
   type Origin,
   type RequestClient,
   type Admitted,
   type ModelDirectory,
   type ModelEntry,
   type ServiceDependencies,
-  type Waiting,
+  type StageEvent,
 } from '#protocol';
 import { RequestTrace } from './request-trace.ts';
 
@@ -118,7 +118,7 @@ export function runJob<K extends Kind>(
   model: ModelEntry,
   isStreamed: boolean,
   id = exchange.id,
-): AsyncIterable<Waiting | EventOf<K>> {
+): AsyncIterable<StageEvent | EventOf<K>> {
   const { admitted, request, dependencies, abort } = exchange;
   const isLimited = admitted.deviceOnly || request.headers.has(ROUTE_HEADER);
   return dependencies.engine.run<K>(
@@ -131,7 +131,7 @@ function originOf({ id, client, request: { headers } }: Exchange, isStreamed: bo
   const origin: Origin = { client: client?.id ?? '', request: id };
   if (isStreamed) return origin;
   const background = { ...origin, background: true } as const;
-  if (client === null || headers.has(CALL_HEADER)) return background;
+  if (client === null || headers.has(ABORT_HEADER)) return background;
   const attempt = headers.get('x-stainless-retry-count');
   const counts = attempt !== null && /^\d{1,3}$/.test(attempt);
   return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };

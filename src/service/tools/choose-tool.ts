@@ -43,7 +43,7 @@ async function choose(
   const { signal } = exchange.abort;
   for await (const event of runJob(exchange, job, model, isStreamed, `${exchange.id}-tool`)) {
     signal.throwIfAborted();
-    if (event.type === 'waiting') {
+    if (event.type === 'stage') {
       // The reply has not begun when the choice has.
       if (event.stage !== 'prefill') sink.stage(event.stage, 0);
     } else {

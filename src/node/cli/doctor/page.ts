@@ -1,6 +1,4 @@
-import { type Answer, isFound, isHtml } from './answers.ts';
-import { fault, type Finding, ok, warning } from './finding.ts';
-import { hostAdvice } from './hosts.ts';
+import { type Answer, isFound, isHtml, fault, type Finding, ok, warning, hostAdvice } from './answers.ts';
 
 type Directives = Map<string, string[]>;
 
