@@ -12,7 +12,7 @@ import { RULES } from '../src/service/service.ts';
 type Shape = Record<string, z.ZodMiniType>;
 
 interface Rules {
-  fields: { enforced: Shape; passedOn?: Shape; accepted: Shape };
+  fields: { enforced: Shape; passedOn?: Shape; ignored: Shape };
   refused?: Record<string, string>;
 }
 
@@ -72,11 +72,11 @@ export async function withTables(document: string): Promise<string> {
 }
 
 function table(name: EndpointName, rules: Rules): string {
-  const { enforced, passedOn = {}, accepted } = rules.fields;
+  const { enforced, passedOn = {}, ignored } = rules.fields;
   const rows = [
     ...toRows(allowedIn(enforced), 'enforced'),
     ...toRows(allowedIn(passedOn), 'passed on'),
-    ...toRows({ ...allowedIn(accepted), ...mapped(UNREAD[name] ?? {}, () => 'anything') }, 'accepted'),
+    ...toRows({ ...allowedIn(ignored), ...mapped(UNREAD[name] ?? {}, () => 'anything') }, 'ignored'),
     ...toRows(rules.refused ?? {}, 'refused'),
   ];
   return ['| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');

@@ -7,7 +7,7 @@ import { Markdown } from '../markdown/markdown.tsx';
 import { SpeakButton } from '../speech/speak-button.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
 import { ContinueButton } from './continue-button.tsx';
-import type { AssistantTurn } from './conversation.ts';
+import { isEmpty, type AssistantTurn } from './conversation.ts';
 import { LogprobText } from './logprob-text.tsx';
 import { ReplyStatsLine } from './reply-stats-line.tsx';
 import { retry, writing } from './send.ts';
@@ -18,8 +18,6 @@ import { ErrorText } from '../components/error-text.tsx';
 import { href } from '../router.ts';
 import { firstReply } from './first-reply.ts';
 import { Button } from '../components/button.tsx';
-
-const isEmpty = ({ content, toolCalls }: AssistantTurn): boolean => content === '' && toolCalls.length === 0;
 
 export function AssistantItem({ turn, last }: { turn: AssistantTurn; last: boolean }) {
   const shaded = useSignal(false);

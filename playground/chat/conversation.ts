@@ -127,17 +127,16 @@ function titleOf(text: string): string {
 
 export const picturesOf = (turn: Turn): Picture[] => (turn.role === 'user' ? (turn.pictures ?? []) : []);
 
+export const isEmpty = ({ content, toolCalls }: AssistantTurn): boolean =>
+  content === '' && toolCalls.length === 0;
+
 /** Whether a reply has a beginning that the model can continue. */
 export const wasCut = ({ finishReason, problem, content, toolCalls }: AssistantTurn): boolean =>
   (finishReason === 'length' || problem !== null) && content !== '' && toolCalls.length === 0;
 
 /** Converts turns to messages for /v1. Omits replies without text. */
 export const toMessages = (turns: Turn[]): Promise<ChatCompletionMessageParam[]> =>
-  Promise.all(
-    turns
-      .filter((turn) => turn.role !== 'assistant' || turn.content !== '' || turn.toolCalls.length > 0)
-      .map(toMessage),
-  );
+  Promise.all(turns.filter((turn) => turn.role !== 'assistant' || !isEmpty(turn)).map(toMessage));
 
 async function toMessage(turn: Turn): Promise<ChatCompletionMessageParam> {
   if (turn.role === 'user') return { role: 'user', content: await userContent(turn) };

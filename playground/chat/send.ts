@@ -8,7 +8,14 @@ import { type ChatSettings, requestBody, SettingsError } from './chat-settings.t
 import { conversation, keepTurn, putTurn, removeConversation, settings, turns } from './chat-state.ts';
 import { readConversation } from './conversation-store.ts';
 import type { Picture } from '../pictures/picture.ts';
-import { LIMITS, toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
+import {
+  isEmpty,
+  LIMITS,
+  toMessages,
+  type AssistantTurn,
+  type Conversation,
+  type Turn,
+} from './conversation.ts';
 import { noteReply } from './first-reply.ts';
 import { continued, emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
@@ -76,9 +83,9 @@ export async function remove(id: string): Promise<Conversation | undefined> {
   return stored;
 }
 
-/** Requests another reply to the same message, as a sibling of this one. */
+/** Requests another reply to the same message: as a sibling of this one, or in its place if it is empty. */
 export async function retry(turn: AssistantTurn): Promise<void> {
-  await ask((target) => target, turn.parent);
+  await ask((target) => target, turn.parent, undefined, isEmpty(turn) ? turn.id : undefined);
 }
 
 /** Answers the question shown if `start()` has reloaded the page since it was sent, as on a first visit. */
@@ -96,6 +103,7 @@ async function ask(
   prepare: (target: Conversation) => Conversation,
   parentId?: string | null,
   beginning?: AssistantTurn,
+  replacedId?: string,
 ): Promise<boolean> {
   if (writing.value) return false;
   sendProblem.value = null;
@@ -115,7 +123,7 @@ async function ask(
   const end = parentId === undefined ? shown.length : shown.findIndex(({ id }) => id === parentId) + 1;
   const asked = shown.slice(0, end);
   const parent = asked.at(-1)?.id ?? null;
-  const blank = beginning ? [beginning] : blankTurns(parent, used);
+  const blank = beginning ? [beginning] : blankTurns(parent, used, replacedId);
   for (const turn of blank.toReversed()) target = putTurn(target, turn, { save: false, show: true });
 
   const controller = new AbortController();
@@ -200,8 +208,15 @@ function newTurn(parent: string | null): { id: string; parent: string | null; cr
   return { id: crypto.randomUUID(), parent, createdAt: Date.now() };
 }
 
-const blankTurns = (parent: string | null, { choices, model }: ChatSettings): AssistantTurn[] =>
-  Array.from({ length: choices }, (_, index) => blankTurn(parent, model, index));
+const blankTurns = (
+  parent: string | null,
+  { choices, model }: ChatSettings,
+  replacedId?: string,
+): AssistantTurn[] =>
+  Array.from({ length: choices }, (_, index) => ({
+    ...blankTurn(parent, model, index),
+    ...(index === 0 && replacedId && { id: replacedId }),
+  }));
 
 function blankTurn(parent: string | null, model: string, index: number): AssistantTurn {
   const base = newTurn(parent);

@@ -77,7 +77,7 @@ export class BoundedTemplate {
   readonly #plain: (text: string) => string;
 
   /**
-   * @param plain removes the marks of callers' characters, which searches and comparisons ignore
+   * @param plain removes the marks of clients' characters, which searches and comparisons ignore
    * @throws Error if it is not a template
    */
   constructor(template: string, plain: (text: string) => string = (text) => text) {

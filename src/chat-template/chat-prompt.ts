@@ -1,6 +1,6 @@
 import { requestError } from '#base';
 import type { ChatJob } from '#jobs';
-import { CallerText } from './caller-text.ts';
+import { ClientText } from './client-text.ts';
 import { ChatTemplate, type SpecialTokens } from './chat-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './think-tags.ts';
@@ -19,7 +19,7 @@ export class ChatPrompt {
   readonly #addsBos: boolean;
   /** Null if the model only continues text. */
   readonly #template: ChatTemplate | null;
-  readonly #callers: CallerText;
+  readonly #clientText: ClientText;
   readonly #tags: ThinkTags | null;
   /** Whether the template can turn reasoning on and off. */
   readonly #canSwitch: boolean;
@@ -30,7 +30,7 @@ export class ChatPrompt {
     this.#tokens = tokens;
     this.#addsBos = addsBos;
     this.#template = notation === null ? null : new ChatTemplate(notation, tokens);
-    this.#callers = this.#template?.callers ?? new CallerText(tokens.reserved);
+    this.#clientText = this.#template?.clientText ?? new ClientText(tokens.reserved);
     this.#tags = thinkTags(notation ?? '');
     this.#canSwitch = /enable_thinking/.test(notation ?? '');
   }
@@ -44,8 +44,8 @@ export class ChatPrompt {
     const { input, reasoning, resume } = job;
     const partial = resume?.text ?? '';
     if ('prompt' in input) {
-      const start = input.isText ? this.#callers.append('', input.prompt) : input.prompt;
-      return { prompt: this.#callers.append(start || this.#start, partial), thinking: null };
+      const start = input.isText ? this.#clientText.append('', input.prompt) : input.prompt;
+      return { prompt: this.#clientText.append(start || this.#start, partial), thinking: null };
     }
     if (!this.#template) throw noTemplate();
     const marked = this.#withoutBos(
@@ -57,9 +57,9 @@ export class ChatPrompt {
       }),
     );
     if (!this.#tags)
-      return { prompt: this.#callers.append(this.#callers.broken(marked), partial), thinking: null };
+      return { prompt: this.#clientText.append(this.#clientText.broken(marked), partial), thinking: null };
     const { isAsked = this.#canSwitch } = this.#tags;
-    return openReply(marked, this.#tags, job, isAsked && asksToThink(reasoning), this.#callers);
+    return openReply(marked, this.#tags, job, isAsked && asksToThink(reasoning), this.#clientText);
   }
 
   /** Prompt for an empty text: a special token, or '' if llama.cpp adds one. It computes no empty prompt. */

@@ -1,7 +1,7 @@
 import { messageOf, requestError, type ServiceError } from '#base';
 import type { ChatMessage, Reasoning } from '#jobs';
 import { BoundedTemplate, BoundError, type TemplateMessage } from './bounded-template.ts';
-import { CallerText } from './caller-text.ts';
+import { ClientText, isBracketed } from './client-text.ts';
 import { arrange, CALL_FORMS, type ConversationForm } from './conversation-form.ts';
 import { isHarmony } from './think-tags.ts';
 
@@ -12,8 +12,10 @@ export interface SpecialTokens {
   eos: string | null;
   /** Whether the vocabulary has ChatML's tokens: ChatML then replaces a missing template. */
   chatMl?: boolean;
-  /** Texts that callers' texts must not become: of all special tokens, and the marker of an image. */
+  /** Texts that clients' texts must not become: of all special tokens, and the marker of an image. */
   reserved: readonly string[];
+  /** Texts of tokens that a file marks "user defined". Those with which the template marks turns are reserved, too. */
+  userDefined?: readonly string[];
 }
 
 export interface RenderOptions {
@@ -37,7 +39,7 @@ const NEAREST: Record<Effort, readonly Effort[]> = {
 };
 const EFFORTS = Object.keys(NEAREST) as Effort[];
 
-/** Form of a template that rejects the probes: the caller's own. */
+/** Form of a template that rejects the probes: the client's own. */
 const OWN_FORM: ConversationForm = { calls: 'native', system: 'anywhere', alternates: false };
 
 /** Makes a text that no template contains, escapes or trims. */
@@ -49,6 +51,7 @@ const late: ChatMessage = { role: 'system', content: probeText('late') };
 const user: ChatMessage = { role: 'user', content: probeText('user') };
 const next: ChatMessage = { role: 'user', content: probeText('next') };
 const assistant: ChatMessage = { role: 'assistant', content: probeText('assistant') };
+const result: ChatMessage = { role: 'tool', content: probeText('result'), toolCallId: 'call_1' };
 const called: readonly ChatMessage[] = [
   user,
   {
@@ -56,7 +59,13 @@ const called: readonly ChatMessage[] = [
     content: '',
     toolCalls: [{ id: 'call_1', name: NAME, arguments: '{"key":"value"}' }],
   },
-  { role: 'tool', content: probeText('result'), toolCallId: 'call_1' },
+  result,
+];
+/** Pairs of conversations, of which the second has more turns or results. */
+const GROWN: readonly (readonly (readonly ChatMessage[])[])[] = [
+  [[user], [user, assistant, next]],
+  [[user], [system, user]],
+  [called, [...called, result]],
 ];
 
 /** Text of an object that a template concatenates. */
@@ -67,7 +76,7 @@ const OBJECT_AS_TEXT = '[object Map]';
  * more in a stricter form if the template rejects it or omits a call.
  */
 export class ChatTemplate {
-  readonly callers: CallerText;
+  clientText: ClientText;
   readonly #template: BoundedTemplate;
   readonly #tokens: SpecialTokens;
   #form: ConversationForm = OWN_FORM;
@@ -79,10 +88,12 @@ export class ChatTemplate {
     if (isHarmony(template))
       throw new Error("its replies are in gpt-oss's harmony format, which localtext cannot read");
     this.#tokens = tokens;
-    this.callers = new CallerText(tokens.reserved);
-    this.#template = new BoundedTemplate(template, this.callers.plain);
+    this.clientText = new ClientText(tokens.reserved);
+    this.#template = new BoundedTemplate(template, (text) => this.clientText.plain(text));
     try {
       this.#form = this.#findForm(/tool_calls/.test(template));
+      const marks = this.#findMarks(tokens.userDefined ?? []);
+      if (marks.length > 0) this.clientText = new ClientText([...tokens.reserved, ...marks]);
       if (/reasoning_effort/.test(template) && this.#accepts()) this.#findEfforts();
     } catch (error) {
       // A template that exceeds its bounds is not probed further.
@@ -90,18 +101,10 @@ export class ChatTemplate {
     }
   }
 
-  /**
-   * Renders a conversation. Only the template writes special tokens.
-   * @throws ServiceError 400 if the template rejects it
-   */
-  render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
-    return this.callers.broken(this.renderMarked(messages, options));
-  }
-
-  /** Renders a conversation, in which the characters of callers' texts are marked. @throws ServiceError 400 */
+  /** Renders a conversation, in which the characters of clients' texts are marked. @throws ServiceError 400 */
   renderMarked(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
     const { marker = null } = options;
-    const turns = arrange(messages, this.#form, this.callers, marker);
+    const turns = arrange(messages, this.#form, this.clientText, marker);
     let first: string | null = null;
     let refusal: unknown = null;
     try {
@@ -112,22 +115,25 @@ export class ChatTemplate {
     }
     try {
       if (refusal instanceof BoundError) throw refusal;
-      return this.#render(arrange(messages, stricter(this.#form, messages), this.callers, marker), options);
+      return this.#render(
+        arrange(messages, stricter(this.#form, messages), this.clientText, marker),
+        options,
+      );
     } catch {
       if (first !== null) return first;
-      // The first error is about the caller's own messages.
-      throw rejected(this.callers.plain(messageOf(refusal)));
+      // The first error is about the client's own messages.
+      throw rejected(this.clientText.plain(messageOf(refusal)));
     }
   }
 
   #render(messages: readonly TemplateMessage[], { enableThinking = false, effort }: RenderOptions): string {
-    const accepted = effort && this.#efforts.has(effort) ? this.#efforts.get(effort) : effort;
+    const known = effort && this.#efforts.has(effort) ? this.#efforts.get(effort) : effort;
     return this.#template.render({
       messages,
       add_generation_prompt: true,
       enable_thinking: enableThinking,
       thinking: enableThinking,
-      ...(accepted && { reasoning_effort: accepted }),
+      ...(known && { reasoning_effort: known }),
       bos_token: this.#tokens.bos ?? '',
       eos_token: this.#tokens.eos ?? '',
     });
@@ -156,17 +162,39 @@ export class ChatTemplate {
 
   /** Whether the template accepts a conversation in a form, and shows its system texts, calls and results. */
   #probe(messages: readonly ChatMessage[], form: ConversationForm): 'shown' | 'omitted' | 'rejected' {
+    const prompt = this.#rendered(messages, form);
+    if (prompt === undefined) return 'rejected';
+    const texts = messages.flatMap((message) => {
+      if ('toolCalls' in message) return [NAME];
+      return message.role === 'system' || message.role === 'tool' ? [message.content] : [];
+    });
+    const areShown = !prompt.includes(OBJECT_AS_TEXT) && texts.every((text) => prompt.includes(text));
+    return areShown ? 'shown' : 'omitted';
+  }
+
+  /** Finds the user-defined tokens of which a prompt has more if its conversation has more turns or results. */
+  #findMarks(userDefined: readonly string[]): string[] {
+    const bracketed = userDefined.filter(isBracketed);
+    if (bracketed.length === 0) return [];
+    const marks = GROWN.flatMap((pair) => {
+      const [few, many] = pair.map((messages) => this.#rendered(messages));
+      if (few === undefined || many === undefined) return [];
+      return bracketed.filter((token) => timesIn([many], token) > timesIn([few], token));
+    });
+    return [...new Set(marks)];
+  }
+
+  /** Renders a probe; undefined if the template rejects it. */
+  #rendered(
+    messages: readonly ChatMessage[],
+    form = this.#form,
+    options: RenderOptions = {},
+  ): string | undefined {
     try {
-      const prompt = this.#render(arrange(messages, form, this.callers), {});
-      const texts = messages.flatMap((message) => {
-        if ('toolCalls' in message) return [NAME];
-        return message.role === 'system' || message.role === 'tool' ? [message.content] : [];
-      });
-      const areShown = !prompt.includes(OBJECT_AS_TEXT) && texts.every((text) => prompt.includes(text));
-      return areShown ? 'shown' : 'omitted';
+      return this.#render(arrange(messages, form, this.clientText), options);
     } catch (error) {
       if (error instanceof BoundError) throw error;
-      return 'rejected';
+      return undefined;
     }
   }
 
@@ -180,16 +208,8 @@ export class ChatTemplate {
   }
 
   #accepts(effort?: Effort): boolean {
-    try {
-      this.#render(arrange([user], this.#form, this.callers), {
-        enableThinking: effort !== undefined && effort !== 'none',
-        effort,
-      });
-      return true;
-    } catch (error) {
-      if (error instanceof BoundError) throw error;
-      return false;
-    }
+    const enableThinking = effort !== undefined && effort !== 'none';
+    return this.#rendered([user], this.#form, { enableThinking, effort }) !== undefined;
   }
 }
 
@@ -203,7 +223,11 @@ function stricter(form: ConversationForm, messages: readonly ChatMessage[]): Con
 /** Whether a prompt contains each call as often as it was made. */
 function showsCalls(turns: readonly TemplateMessage[], prompt: string): boolean {
   const names = turns.flatMap((turn) => turn.tool_calls ?? []).map((call) => call.function.name);
-  if (names.length > 0 && prompt.includes(OBJECT_AS_TEXT)) return false;
+  if (
+    names.length > 0 &&
+    timesIn([prompt], OBJECT_AS_TEXT) > timesIn([JSON.stringify(turns)], OBJECT_AS_TEXT)
+  )
+    return false;
   const texts = [...turns.map(({ content }) => content ?? ''), ...names];
   return [...new Set(names)].every((name) => timesIn([prompt], name) >= timesIn(texts, name));
 }

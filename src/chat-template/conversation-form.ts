@@ -1,7 +1,7 @@
 import { findExcess, readJson } from '#base';
 import type { ChatMessage, ToolCall } from '#jobs';
 import type { TemplateMessage } from './bounded-template.ts';
-import type { CallerText } from './caller-text.ts';
+import type { ClientText } from './client-text.ts';
 import { withToolCalls } from './tool-call-text.ts';
 
 /** The form in which a template takes conversations. */
@@ -17,24 +17,24 @@ export interface ConversationForm {
   alternates: boolean;
 }
 
-/** Forms of calls to try, the caller's own first. */
+/** Forms of calls to try, the client's own first. */
 export const CALL_FORMS = ['native', 'short ids', 'text arguments'] as const;
 
 /**
- * Arranges a conversation in a form, with the marks of callers' characters.
+ * Arranges a conversation in a form, with the marks of clients' characters.
  * @param marker text that stands for an image
  */
 export function arrange(
   messages: readonly ChatMessage[],
   { calls, system, alternates }: ConversationForm,
-  callers: CallerText,
+  clientText: ClientText,
   marker: string | null = null,
 ): TemplateMessage[] {
   const shortIds = new Map<string, string>();
-  const toId = (id: string): string => callers.mark(calls === 'short ids' ? shortId(id, shortIds) : id);
+  const toId = (id: string): string => clientText.mark(calls === 'short ids' ? shortId(id, shortIds) : id);
   const turns = messages.map((message): TemplateMessage => {
     const { role } = message;
-    const content = withMarkers(message, callers.mark(message.content), marker);
+    const content = withMarkers(message, clientText.mark(message.content), marker);
     if (message.role === 'tool') {
       return calls === 'in text'
         ? { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
@@ -42,7 +42,7 @@ export function arrange(
     }
     if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
     if (calls === 'in text') {
-      const inText = message.toolCalls.map((call) => markedCall(call, callers));
+      const inText = message.toolCalls.map((call) => markedCall(call, clientText));
       return { role, content: withToolCalls(content, inText) };
     }
     const areTexts = calls === 'text arguments';
@@ -53,8 +53,8 @@ export function arrange(
         id: toId(id),
         type: 'function',
         function: {
-          name: callers.mark(name),
-          arguments: areTexts ? callers.mark(json) : callers.markAll(parsed(json)),
+          name: clientText.mark(name),
+          arguments: areTexts ? clientText.mark(json) : clientText.markAll(parsed(json)),
         },
       })),
     };
@@ -71,10 +71,10 @@ function withMarkers(message: ChatMessage, content: string, marker: string | nul
   return texts.join('') + content.slice(ends.at(-1) ?? 0);
 }
 
-const markedCall = (call: ToolCall, callers: CallerText): ToolCall => ({
+const markedCall = (call: ToolCall, clientText: ClientText): ToolCall => ({
   ...call,
-  name: callers.mark(call.name),
-  arguments: callers.mark(call.arguments),
+  name: clientText.mark(call.name),
+  arguments: clientText.mark(call.arguments),
 });
 
 const SHORT_ID = /^[a-zA-Z0-9]{9}$/;

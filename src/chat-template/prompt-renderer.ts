@@ -1,7 +1,7 @@
 import { requestError, ServiceError, abortable, createDeferred, Mutex, withTimeout } from '#base';
 import type { ChatJob, ChatMessage } from '#jobs';
 import { RestartableHelper } from '#engine-kit';
-import { CallerText } from './caller-text.ts';
+import { ClientText } from './client-text.ts';
 import type { Opened, PromptFormat, templateWorker } from './template-worker.ts';
 import type { ChatOpening } from './think-first.ts';
 import { thinkTags } from './think-tags.ts';
@@ -35,13 +35,13 @@ export class TemplateWorker {
 export class PromptRenderer {
   readonly #format: PromptFormat;
   /** Prompts render one after another, as each has its own deadline. */
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
   readonly #helper: RestartableHelper<typeof templateWorker>;
-  readonly #callers: CallerText;
+  readonly #clientText: ClientText;
 
   constructor(format: PromptFormat, worker = new TemplateWorker()) {
     this.#format = format;
-    this.#callers = new CallerText(format.tokens.reserved);
+    this.#clientText = new ClientText(format.tokens.reserved);
     this.#helper = worker.load(format);
   }
 
@@ -55,7 +55,7 @@ export class PromptRenderer {
    * @param allowed special tokens that the text may contain
    */
   append(prompt: string, text: string, allowed?: readonly string[]): string {
-    return this.#callers.append(prompt, text, allowed);
+    return this.#clientText.append(prompt, text, allowed);
   }
 
   /** Whether the model has a chat template. Otherwise it only continues text (`/v1/completions`). */
@@ -73,7 +73,7 @@ export class PromptRenderer {
    * @throws ServiceError 400 if the model's template rejects the conversation or exceeds its bounds
    */
   async open(job: ChatJob, marker: string | null, signal: AbortSignal): Promise<ChatOpening> {
-    return this.#turns.run(async () => {
+    return this.#mutex.run(async () => {
       await abortable(this.#helper.start(), signal);
       // An abort must not end the worker, or the template would have to be parsed again.
       const opened = await this.#helper.call(

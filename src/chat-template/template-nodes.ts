@@ -21,7 +21,7 @@ export interface Node {
   /** Set for what a loop iterates over: `attributes` if the loop only reads attributes of the items. */
   [LOOPED]?: 'any' | 'attributes';
   [OPERATION]?: Operation;
-  /** Set for what is compared: without the marks of callers' characters. */
+  /** Set for what is compared: without the marks of clients' characters. */
   [COMPARED]?: true;
   /** Set if the node's value is written into the text. */
   [SHOWN]?: true;

@@ -1,6 +1,6 @@
 /** Limits for a template's work and values. */
 export interface Bounds {
-  /** Removes the marks of callers' characters. The length stays. */
+  /** Removes the marks of clients' characters. The length stays. */
   plain(text: string): string;
   /** Maximum number of characters of a text, or of elements of a list. */
   readonly maxSize: number;

@@ -1,6 +1,6 @@
 import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob, Events } from '#jobs';
 import { TokenTexts } from '#base';
-import type { CallerText } from './caller-text.ts';
+import type { ClientText } from './client-text.ts';
 import { ThoughtSplitter } from './thought-splitter.ts';
 import { closing, ending, opening, tagTokens, type ThinkTags } from './think-tags.ts';
 
@@ -17,7 +17,7 @@ export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {})
 
 /**
  * Extends the prompt of a model that can reason with the opening tag and with what was already generated.
- * @param marked the prompt, with the marks of callers' characters
+ * @param marked the prompt, with the marks of clients' characters
  * @param opens whether to add the opening tag if the prompt does not end with it; some templates leave it to the model
  */
 export function openReply(
@@ -25,17 +25,18 @@ export function openReply(
   tags: ThinkTags,
   { thoughts, resume }: Pick<ChatJob, 'thoughts' | 'resume'>,
   opens: boolean,
-  callers: CallerText,
+  clientText: ClientText,
 ): ChatOpening {
-  const text = callers.mark(resume?.text ?? '');
-  if (!thoughts && text !== '') return { prompt: callers.broken(marked + text), thinking: answering(tags) };
+  const text = clientText.mark(resume?.text ?? '');
+  if (!thoughts && text !== '')
+    return { prompt: clientText.broken(marked + text), thinking: answering(tags) };
   const isOpen = marked.trimEnd().endsWith(tags.open);
   const isInside = isOpen || opens || thoughts !== undefined;
   const opened = isInside && !isOpen ? marked + opening(tags) : marked;
-  const whole = opened + callers.mark(thoughts?.text ?? '');
+  const whole = opened + clientText.mark(thoughts?.text ?? '');
   return thoughts?.ended
-    ? { prompt: callers.broken(whole + ending(tags) + text), thinking: answering(tags) }
-    : { prompt: callers.broken(whole), thinking: { tags, isInside } };
+    ? { prompt: clientText.broken(whole + ending(tags) + text), thinking: answering(tags) }
+    : { prompt: clientText.broken(whole), thinking: { tags, isInside } };
 }
 
 /** State of a reply whose reasoning has ended. A tag that closes the answer may follow. */

@@ -1,7 +1,7 @@
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
 
 import type { AddedModelRecord, Catalog } from '#catalog';
-import { nameIn, type EngineFacts } from '#protocol';
+import { nameIn, type StoredFacts } from '#protocol';
 import { abortable, delay } from '#base';
 import { dropCopies, type Copies } from './copies.ts';
 
@@ -239,10 +239,10 @@ export async function writeSettings(
 const FACTS = 'engine-facts';
 
 /** Facts that the engine stored; null: no engine has chosen the models' variants yet. */
-export const readEngineFacts = async (scope: string, copies?: Copies): Promise<EngineFacts | null> =>
-  (await readSetting<EngineFacts>(scope, FACTS, copies)) ?? null;
+export const readFacts = async (scope: string, copies?: Copies): Promise<StoredFacts | null> =>
+  (await readSetting<StoredFacts>(scope, FACTS, copies)) ?? null;
 
-export const writeEngineFacts = (scope: string, locks: LockManager, facts: EngineFacts): Promise<void> =>
+export const storeFacts = (scope: string, locks: LockManager, facts: StoredFacts): Promise<void> =>
   writeSetting(scope, locks, FACTS, facts);
 
 /**

@@ -43,10 +43,10 @@ export async function watchGpu(): Promise<WatchedGpu | null> {
   const opening = requestAdapter(navigator.gpu)
     .then((adapter) => adapter?.requestDevice())
     .catch(() => undefined);
-  const device = await withTimeout(opening, GPU_DEADLINE_MS);
-  if (!device) return null;
-  void device.lost.then(({ reason, message }) => reason !== 'destroyed' && lost.abort(deviceLost(message)));
-  return { lost: lost.signal, stop: () => device.destroy() };
+  const gpu = await withTimeout(opening, GPU_DEADLINE_MS);
+  if (!gpu) return null;
+  void gpu.lost.then(({ reason, message }) => reason !== 'destroyed' && lost.abort(deviceLost(message)));
+  return { lost: lost.signal, stop: () => gpu.destroy() };
 }
 
 /** Checks both conditions: WebKitGTK can be cross-origin isolated without SharedArrayBuffer. */

@@ -3,8 +3,8 @@ import type { AddedFormat } from './added-format.ts';
 import type { ChatJob, EventOf, JobOf, ModelKind } from '#jobs';
 import type { Capability, PageServices, Progress } from '#protocol';
 
-/** Facts about a model that are known only once it is in memory. */
-export interface LoadedFacts {
+/** Traits of a model that are known only once it is in memory. */
+export interface LoadedTraits {
   /** Context length that the model was loaded with, in tokens of prompt and reply. Default: the catalog's. */
   contextLength?: number;
   /** False if the model has no chat format and only continues text. */
@@ -22,7 +22,7 @@ export interface Engine<K extends ModelKind = ModelKind> {
   readonly fingerprint: string;
   /** Maximum number of concurrent jobs. */
   readonly slots: number;
-  readonly facts: LoadedFacts;
+  readonly traits: LoadedTraits;
   /** Set if the engine enforces JSON Schemas itself. Other engines get grammars. */
   readonly takesSchemas?: true;
   /**
@@ -70,7 +70,7 @@ export type Backend = 'wasm' | 'webgpu';
 
 /** Interface between the engine worker and an engine. `registry.ts` lists the engines of this package. */
 export interface EnginePlugin<V extends VariantBase = VariantBase> extends EngineRules<V> {
-  /** @param chats `LoadedFacts.chats`, once the model is loaded */
+  /** @param chats `LoadedTraits.chats`, once the model is loaded */
   capabilities(variant: V, chats?: boolean): readonly Capability[];
   /** Why a variant cannot answer now, as a phrase that follows its name. Absent if only its weights matter. */
   unmet?(variant: V, page: PageServices): Promise<string | undefined>;

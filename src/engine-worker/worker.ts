@@ -3,7 +3,7 @@ import { expose, proxy } from 'comlink';
 import type { AddedModelRecord } from '#catalog';
 import { readAddedModels } from '#database';
 import {
-  listenForCalls,
+  listenDirectly,
   engineLock,
   holdLock,
   keepLock,
@@ -24,7 +24,7 @@ const control: WorkerControl & HelperScript = {
   async start(options, { decodeAudio, pageModel, loads }) {
     if (options.version !== PROTOCOL_VERSION)
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
-    // Hold the lock before ports are accepted: clients then watch it.
+    // Hold the lock before ports are taken: requesters then watch it.
     await keepLock(navigator.locks, engineLock(options.epoch));
     setAppScope(options.scope);
     const added = await readAdded(options.scope);
@@ -34,7 +34,7 @@ const control: WorkerControl & HelperScript = {
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, parts);
     });
-    listenForCalls(parts.scope, (port) => servePort(port, parts));
+    listenDirectly(parts.scope, (port) => servePort(port, parts));
   },
 
   ping: () => Promise.resolve(),

@@ -1,7 +1,7 @@
 import type { FileRole } from '#catalog';
 import { type ByteCursor, type FileStart, FormatError, readHeader } from './byte-cursor.ts';
 import { printable } from '#base';
-import { ggufFacts, requireTensors, type GgufFacts } from './gguf-facts.ts';
+import { ggufTraits, requireTensors, type GgufTraits } from './gguf-traits.ts';
 import { type Gguf, readGguf } from './read-gguf.ts';
 
 export interface ModelFile extends FileStart {
@@ -17,8 +17,8 @@ export function isProjector(path: string): boolean {
 }
 
 export interface InspectedModel<F> {
-  /** Facts of the first file, with the tensors of all files. */
-  facts: GgufFacts;
+  /** Traits of the first file, with the tensors of all files. */
+  traits: GgufTraits;
   /** Name in the file's metadata, or derived from the file name. */
   name: string;
   /** Parts in order, then the others. */
@@ -30,7 +30,7 @@ export interface InspectedModel<F> {
 
 interface Part<F> {
   file: F;
-  facts: GgufFacts;
+  traits: GgufTraits;
   tensorNames: string[];
   /** Number of tensors in all parts, according to this part. */
   tensorCount: unknown;
@@ -49,7 +49,7 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     throw new FormatError(
       `${another[0].name} is a second image part of one model: add the model with one of them`,
     );
-  const sorted = parts.toSorted((a, b) => (a.facts.split?.index ?? 0) - (b.facts.split?.index ?? 0));
+  const sorted = parts.toSorted((a, b) => (a.traits.split?.index ?? 0) - (b.traits.split?.index ?? 0));
   const [first] = sorted;
   if (!first)
     throw new FormatError(
@@ -57,10 +57,10 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
         ? 'No file was given'
         : `${files[0]?.name} is no model by itself: add it together with its model`,
     );
-  const count = first.facts.split?.count ?? 1;
+  const count = first.traits.split?.count ?? 1;
   const complete =
     sorted.length === count &&
-    sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
+    sorted.every(({ traits: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
   if (!complete) throw incomplete(first.file.name, count, parts.length);
   const tensors = countTensors(sorted);
   const [adapter] = [...roles].find(([, role]) => role === 'adapter') ?? [];
@@ -70,8 +70,8 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     );
   const kept = [...sorted.map(({ file }) => file), ...roles.keys()];
   return {
-    facts: { ...first.facts, tensors },
-    name: (first.facts.name ?? (printable(baseName(first.file.name)) || 'model')).slice(0, MAX_NAME_LENGTH),
+    traits: { ...first.traits, tensors },
+    name: (first.traits.name ?? (printable(baseName(first.file.name)) || 'model')).slice(0, MAX_NAME_LENGTH),
     files: kept,
     roles,
     bytes: kept.reduce((total, { size }) => total + size, 0),
@@ -122,7 +122,7 @@ const readPart = (cursor: ByteCursor): Omit<Part<unknown>, 'file'> => partOf(rea
 
 function partOf(gguf: Gguf, cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
   return {
-    facts: ggufFacts(gguf, cursor),
+    traits: ggufTraits(gguf, cursor),
     tensorNames: gguf.tensors.map(({ name }) => name),
     tensorCount: gguf.metadata.get('split.tensors.count')?.value,
   };

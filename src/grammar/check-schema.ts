@@ -10,7 +10,9 @@ import {
 } from '#base';
 import type { Schema as AnySchema, SchemaObject as Schema } from './forms.ts';
 import { type Child, children, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-children.ts';
-import { targetOf } from './schema-target.ts';
+import { targetOf } from './schema-references.ts';
+
+export { SCHEMA_MAPS } from './schema-children.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 

@@ -1,12 +1,11 @@
-import { invalidField, readJson, valueAt } from '#base';
+import { invalidField, readJson } from '#base';
 import type { SchemaPart } from '#jobs';
-import type { Schema, SchemaObject } from './forms.ts';
+import type { SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
-import type { SchemaContext } from './schema-context.ts';
+import { LOOSENESS, SchemaContext, WHOLE } from './schema-context.ts';
 import { SchemaForms } from './schema-forms.ts';
 import { withPointers } from './schema-references.ts';
-import { targetOf } from './schema-target.ts';
 
 interface CompiledSchema {
   gbnf: string;
@@ -37,7 +36,7 @@ export function compileSchema(
   const whole = (parts.find((part) => part.strict) ?? parts[0] ?? WHOLE).param;
   let fault = { param: whole, why: 'its grammar would be too large. Simplify the schema' };
   for (const looseness of LOOSENESS) {
-    const context = new Context(schema, parts, looseness);
+    const context = new SchemaContext(schema, parts, looseness);
     try {
       const grammar = new JsonGrammar(new SchemaForms(new Languages(), context), context);
       const gbnf = grammar.print(schema);
@@ -61,102 +60,4 @@ function withPointersAt(
   const inner = schema[key];
   if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return schema;
   return { ...schema, [key]: withPointersAt(inner as SchemaObject, rest, `${pointer}/${key}`) };
-}
-
-const WHOLE: SchemaPart = { at: [], param: 'response_format', strict: true };
-
-/** Keywords left out of parts that are not strict: none at first, then bounds, then everything but types. */
-const LOOSENESS = ['none', 'bounds', 'all'] as const;
-
-const BOUNDS = (
-  'minLength maxLength pattern format multipleOf minItems maxItems uniqueItems minimum maximum exclusiveMinimum ' +
-  'exclusiveMaximum minProperties maxProperties propertyNames patternProperties'
-).split(' ');
-
-interface Place extends Pick<SchemaPart, 'strict' | 'isKeyword'> {
-  path: string;
-}
-
-/** Maximum places that are collected. A warning names one fewer, and says that there are others. */
-const MAX_PLACES = 17;
-/** Maximum characters of a key in a place, which has the keys of all schemas around it. */
-const MAX_KEY = 64;
-
-class Context implements SchemaContext {
-  readonly loosenedPlaces = new Set<string>();
-  readonly #root: SchemaObject;
-  readonly #places = new Map<object, Place>();
-  readonly #looseness: (typeof LOOSENESS)[number];
-  readonly #loosened = new Map<SchemaObject, SchemaObject>();
-
-  constructor(root: SchemaObject, parts: readonly SchemaPart[], looseness: (typeof LOOSENESS)[number]) {
-    this.#root = root;
-    this.#looseness = looseness;
-    for (const { at, param, ...place } of parts) this.#name(valueAt(root, at), param, place);
-  }
-
-  #name(value: unknown, path: string, { strict, isKeyword }: Omit<Place, 'path'>): void {
-    const open: [value: unknown, path: string][] = [[value, path]];
-    for (let next = open.pop(); next; next = open.pop()) {
-      const [inner, at] = next;
-      if (typeof inner !== 'object' || inner === null) continue;
-      this.#places.set(inner, { path: at, strict, ...(isKeyword && { isKeyword }) });
-      const isList = Array.isArray(inner);
-      for (const [key, child] of Object.entries(inner))
-        open.push([child, isList ? `${at}[${key}]` : `${at}.${key.slice(0, MAX_KEY)}`]);
-    }
-  }
-
-  /** The place of the last of these schemas that the request has. */
-  lastPlace(schemas: readonly Schema[]): string | undefined {
-    return schemas.flatMap((schema) => this.#places.get(Object(schema) as object)?.path ?? []).at(-1);
-  }
-
-  target(reference: string): Schema | undefined {
-    return targetOf(reference, this.#root);
-  }
-
-  loosened(schema: SchemaObject): SchemaObject {
-    const place = this.#places.get(schema);
-    if (this.#looseness === 'none' || !place || place.strict) return schema;
-    const known = this.#loosened.get(schema);
-    if (known) return known;
-    const kept =
-      this.#looseness === 'bounds' ? this.#withoutBounds(schema, place) : this.#typeOf(schema, place);
-    this.#loosened.set(schema, kept);
-    this.#places.set(kept, place);
-    return kept;
-  }
-
-  #withoutBounds(schema: SchemaObject, { path }: Place): SchemaObject {
-    const dropped = BOUNDS.filter((key) => schema[key] !== undefined);
-    const { oneOf, anyOf } = schema;
-    // Any of the branches costs less than one alone.
-    const joined = oneOf !== undefined && anyOf === undefined ? { anyOf: oneOf } : null;
-    if (joined) dropped.push('oneOf');
-    for (const key of dropped) this.#addLoosened(`${path}.${key}`);
-    const kept = Object.entries(schema).filter(([key]) => !dropped.includes(key));
-    return { ...Object.fromEntries(kept), ...joined };
-  }
-
-  #typeOf({ type }: SchemaObject, { path }: Place): SchemaObject {
-    this.#addLoosened(path);
-    return type === undefined ? {} : { type };
-  }
-
-  #addLoosened(place: string): void {
-    if (this.loosenedPlaces.size < MAX_PLACES) this.loosenedPlaces.add(place);
-  }
-
-  unenforceable(schema: SchemaObject, keyword: string, rule: string): void {
-    const place: Place = this.#places.get(schema) ?? { path: WHOLE.param, strict: true };
-    const { path, strict } = place;
-    const param = place.isKeyword ? path : `${path}.${keyword}`;
-    if (!strict) return this.#addLoosened(param);
-    const instead =
-      strict === 'keywords'
-        ? 'send the schema as `response_format`, which leaves it out'
-        : 'use a schema that is not `strict`';
-    throw invalidField(param, `${rule}: leave it out, or ${instead}`, 'invalid_json_schema');
-  }
 }

@@ -62,6 +62,10 @@ export const anyObject: ObjectForm = {
   names: [],
 };
 
+export const literals = (...values: unknown[]): Form[] => values.map((value) => ({ kind: 'literal', value }));
+
+export const TYPES = ['null', 'boolean', 'string', 'number', 'array', 'object'];
+
 /** Reads schemas as the forms that their values may have. */
 export interface FormReader {
   readonly languages: Languages;
@@ -71,18 +75,18 @@ export interface FormReader {
   meet(left: Form[], right: Form[]): Form[];
 }
 
-export const TYPES = ['null', 'boolean', 'string', 'number', 'array', 'object'];
+const FORMS_OF: Record<string, Form[]> = {
+  null: literals(null),
+  boolean: literals(true, false),
+  string: [anyString],
+  number: [anyNumber],
+  integer: [{ ...anyNumber, integer: true }],
+  array: [anyArray],
+  object: [anyObject],
+};
 
 export const formsOfTypes = (types: readonly string[]): Form[] =>
-  types.flatMap((type): Form[] => {
-    if (type === 'null') return literals(null);
-    if (type === 'boolean') return literals(true, false);
-    if (type === 'string') return [anyString];
-    if (type === 'number') return [anyNumber];
-    if (type === 'integer') return [{ ...anyNumber, integer: true }];
-    if (type === 'array') return [anyArray];
-    return type === 'object' ? [anyObject] : [];
-  });
+  types.flatMap((type) => FORMS_OF[type] ?? []);
 
 /** Objects that lack a member. */
 export const without = (name: string): Form => ({
@@ -98,8 +102,6 @@ export function wordsOf(
   const words = language ?? all;
   return min === 0 && max === Infinity ? words : and(words, word(repeat(character, min, max)));
 }
-
-export const literals = (...values: unknown[]): Form[] => values.map((value) => ({ kind: 'literal', value }));
 
 const texts = new WeakMap<object, string>();
 

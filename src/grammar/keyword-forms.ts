@@ -23,7 +23,7 @@ import { formatPattern } from './formats.ts';
 import { MAX_CHARACTERS } from './grammar.ts';
 import { type Language, TooCostlyError } from './language.ts';
 import { patternLanguage, UnknownPatternError } from './pattern.ts';
-import { attempt, type SchemaContext } from './schema-context.ts';
+import type { SchemaContext } from './schema-context.ts';
 
 /** Length limits of strings and arrays, whatever their schema allows. */
 const MAX_LENGTH = 4096;
@@ -87,7 +87,7 @@ export class KeywordForms {
       return this.#reader.languages.isNever(both) ? language : both;
     };
     if (!ofFormat)
-      return this.#bounded(schema, counts, attempt(this.#context, schema, 'pattern', read), 'pattern');
+      return this.#bounded(schema, counts, this.#context.attempt(schema, 'pattern', read), 'pattern');
     try {
       return this.#bounded(schema, counts, read(), 'pattern');
     } catch (error) {
@@ -113,7 +113,7 @@ export class KeywordForms {
       max: Math.min(max, max === Infinity ? max : most),
       language,
     };
-    const isBounded = attempt(this.#context, schema, keyword, () =>
+    const isBounded = this.#context.attempt(schema, keyword, () =>
       this.#reader.languages.automaton(wordsOf(this.#reader.languages, form)),
     );
     return isBounded ? form : { kind: 'string', min, max, language: null };
@@ -178,7 +178,7 @@ export class KeywordForms {
     const properties = new Map(entriesOf((schema['properties'] ?? {}) as Record<string, Schema>));
     const patterns = Object.entries((schema['patternProperties'] ?? {}) as Record<string, Schema>).flatMap(
       ([pattern, member]) => {
-        const language = attempt(this.#context, schema, 'patternProperties', () =>
+        const language = this.#context.attempt(schema, 'patternProperties', () =>
           patternLanguage(this.#reader.languages, pattern),
         );
         return language ? [[language, member] as const] : [];

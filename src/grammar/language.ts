@@ -1,5 +1,4 @@
-import { ANY, contains, normalized, ofProperty, type Ranges } from './code-points.ts';
-import { symbolClasses } from './symbol-classes.ts';
+import { ANY, contains, normalized, ofProperty, type Ranges, symbolClasses } from './code-points.ts';
 
 /** Error for a grammar that would be larger than the engine can take. */
 export class TooCostlyError extends Error {}

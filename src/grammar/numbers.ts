@@ -21,20 +21,21 @@ const MAX_FRACTION_DIGITS = 40;
 
 /** Decimal texts of the numbers in a range, without exponents. */
 export function numberLanguage(languages: Languages, range: NumberRange): Language {
-  const { integer, multiples } = range;
+  const { and, or, sequence, text } = languages;
   const digits = integerDigits(range);
-  const build = new NumberTexts(languages);
-  const parts = [build.form(integer, digits, fractionDigits(range))];
-  for (const multiple of multiples) parts.push(build.multiple(multiple));
-  const magnitudes = languages.and(...parts);
+  const build = numberTexts(languages);
+  const parts = [
+    build.form(range.integer, digits, fractionDigits(range)),
+    ...range.multiples.map(build.multiple),
+  ];
+  const magnitudes = and(...parts);
   // No text has that many digits.
-  const isReached = (bound: Bound | undefined) => bound !== undefined && wholeDigits(bound.value) <= digits;
-  const low = isReached(range.low) ? range.low : undefined;
-  const high = isReached(range.high) ? range.high : undefined;
-  const positive = languages.and(magnitudes, build.from(low), build.to(high));
-  const negative = languages.and(magnitudes, build.from(mirrored(high)), build.to(mirrored(low)));
-  const minus = languages.text('-');
-  return languages.or(positive, languages.sequence(minus, languages.and(negative, build.above('0'))));
+  const reached = (bound: Bound | undefined) =>
+    bound && wholeDigits(bound.value) <= digits ? bound : undefined;
+  const [low, high] = [reached(range.low), reached(range.high)];
+  const positive = and(magnitudes, build.from(low), build.to(high));
+  const negative = and(magnitudes, build.from(mirrored(high)), build.to(mirrored(low)));
+  return or(positive, sequence(text('-'), and(negative, build.above('0'))));
 }
 
 function integerDigits({ low, high }: NumberRange): number {
@@ -51,136 +52,93 @@ function fractionDigits({ low, high, multiples }: NumberRange): number {
 const mirrored = (bound: Bound | undefined): Bound | undefined =>
   bound && { value: negated(bound.value), open: bound.open };
 
+const after = (digit: string): string => String.fromCharCode(digit.charCodeAt(0) + 1);
+
 /** Texts of numbers that are not negative. */
-class NumberTexts {
-  readonly #languages: Languages;
-  readonly #digit: Language;
-  readonly #digits: Language;
-  readonly #zeros: Language;
-  readonly #point: Language;
-
-  constructor(languages: Languages) {
-    this.#languages = languages;
-    this.#digit = this.#between('0', '9');
-    this.#digits = languages.repeat(this.#digit, 0, Infinity);
-    this.#zeros = languages.repeat(this.#between('0', '0'), 0, Infinity);
-    this.#point = languages.text('.');
-  }
-
-  #between(first: string, last: string): Language {
-    return first > last
-      ? this.#languages.never
-      : this.#languages.set([first.charCodeAt(0), last.charCodeAt(0)]);
-  }
-
-  #optional(of: Language): Language {
-    return this.#languages.repeat(of, 0, 1);
-  }
+function numberTexts({ all, and, multiple, never, not, or, repeat, sequence, set, text }: Languages) {
+  const between = (first: string, last: string): Language =>
+    first > last ? never : set([first.charCodeAt(0), last.charCodeAt(0)]);
+  const optional = (of: Language): Language => repeat(of, 0, 1);
+  const [zero, digit, point] = [text('0'), between('0', '9'), text('.')];
+  const [zeros, digits] = [repeat(zero, 0, Infinity), repeat(digit, 0, Infinity)];
+  const anyFraction = optional(sequence(point, digits));
 
   /** Numbers as JSON writes them. */
-  form(integer: boolean, digits: number, places: number): Language {
-    const { or, sequence, repeat } = this.#languages;
-    const whole = or(
-      this.#between('0', '0'),
-      sequence(this.#between('1', '9'), repeat(this.#digit, 0, digits - 1)),
-    );
-    if (integer) return whole;
-    const fraction = sequence(this.#point, repeat(this.#digit, 1, places));
-    return sequence(whole, this.#optional(fraction));
-  }
-
-  /** Numbers from a lower bound on; all if the bound is negative. */
-  from(low: Bound | undefined): Language {
-    if (!low || low.value.isNegative) return this.#languages.all;
-    const text = plainText(low.value);
-    return low.open ? this.above(text) : this.#languages.not(this.#below(text));
-  }
-
-  /** Numbers up to an upper bound; none if the bound is negative. */
-  to(high: Bound | undefined): Language {
-    if (!high) return this.#languages.all;
-    if (high.value.isNegative) return this.#languages.never;
-    const text = plainText(high.value);
-    return high.open ? this.#below(text) : this.#languages.not(this.above(text));
-  }
-
-  /** Numbers above this one. Without leading zeros, the longer number is the larger. */
-  above(text: string): Language {
-    const { or, sequence, repeat } = this.#languages;
-    const [whole = '', fraction = ''] = text.split('.');
-    const longer = sequence(
-      this.#between('1', '9'),
-      repeat(this.#digit, whole.length, Infinity),
-      this.#anyFraction(),
-    );
-    // Numbers of as many digits; then those of the same digits and a larger fraction.
-    let same = sequence(this.#point, this.#fractionAbove(fraction));
-    for (let i = whole.length - 1; i >= 0; i--) {
-      const digit = whole.charAt(i);
-      const rest = sequence(
-        repeat(this.#digit, whole.length - 1 - i, whole.length - 1 - i),
-        this.#anyFraction(),
-      );
-      same = or(
-        sequence(this.#between(digit, digit), same),
-        sequence(this.#between(String.fromCharCode(digit.charCodeAt(0) + 1), '9'), rest),
-      );
-    }
-    return or(longer, same);
-  }
-
-  #below(text: string): Language {
-    return this.#languages.not(this.#languages.or(this.above(text), this.#same(text)));
-  }
-
-  #anyFraction(): Language {
-    return this.#optional(this.#languages.sequence(this.#point, this.#digits));
-  }
+  const form = (integer: boolean, length: number, places: number): Language => {
+    const whole = or(zero, sequence(between('1', '9'), repeat(digit, 0, length - 1)));
+    return integer ? whole : sequence(whole, optional(sequence(point, repeat(digit, 1, places))));
+  };
 
   /** Fractions above this one. */
-  #fractionAbove(fraction: string): Language {
-    const { or, sequence } = this.#languages;
-    let more = sequence(this.#zeros, this.#between('1', '9'), this.#digits);
-    for (const digit of [...fraction].toReversed()) {
-      const larger = this.#between(String.fromCharCode(digit.charCodeAt(0) + 1), '9');
-      more = or(sequence(this.#between(digit, digit), more), sequence(larger, this.#digits));
-    }
-    return more;
-  }
+  const fractionAbove = (fraction: string): Language =>
+    [...fraction].reduceRight(
+      (more, each) => or(sequence(text(each), more), sequence(between(after(each), '9'), digits)),
+      sequence(zeros, between('1', '9'), digits),
+    );
+
+  /** Numbers above this one. Without leading zeros, the longer number is the larger. */
+  const above = (number: string): Language => {
+    const [whole = '', fraction = ''] = number.split('.');
+    const longer = sequence(between('1', '9'), repeat(digit, whole.length, Infinity), anyFraction);
+    // Numbers of as many digits; then those of the same digits and a larger fraction.
+    const same = [...whole].reduceRight(
+      (rest, each, index) => {
+        const others = whole.length - 1 - index;
+        const larger = sequence(between(after(each), '9'), repeat(digit, others, others), anyFraction);
+        return or(sequence(text(each), rest), larger);
+      },
+      sequence(point, fractionAbove(fraction)),
+    );
+    return or(longer, same);
+  };
 
   /** Texts of the same number, with or without zeros at the end. */
-  #same(text: string): Language {
-    const { sequence, text: literal } = this.#languages;
-    const [whole = '', fraction = ''] = text.split('.');
-    const more =
-      fraction === ''
-        ? this.#optional(sequence(this.#point, this.#zeros))
-        : sequence(this.#point, literal(fraction), this.#zeros);
-    return sequence(literal(whole), more);
-  }
+  const same = (number: string): Language => {
+    const [whole = '', fraction = ''] = number.split('.');
+    const rest = fraction === '' ? optional(sequence(point, zeros)) : sequence(point, text(fraction), zeros);
+    return sequence(text(whole), rest);
+  };
 
-  /** Multiples of a decimal, with as many decimal places as it has, or none. */
-  multiple(of: Decimal): Language {
-    const { and, or, sequence, repeat, multiple } = this.#languages;
-    const places = decimalPlaces(of);
-    const divisor = Number(of.digits);
-    const zeros = this.#optional(sequence(this.#point, repeat(this.#between('0', '0'), 1, 1)));
-    const common = greatestCommonDivisor(divisor, 10 ** places);
-    const whole = sequence(this.#wholeMultiple(divisor / common, Math.max(0, of.exponent)), zeros);
-    if (places === 0) return whole;
-    const withPlaces = sequence(this.#digits, this.#point, repeat(this.#digit, places, places));
-    return or(whole, and(withPlaces, multiple(divisor)));
-  }
+  const below = (number: string): Language => not(or(above(number), same(number)));
+
+  /** Numbers from a lower bound on; all if the bound is negative. */
+  const from = (low: Bound | undefined): Language => {
+    if (!low || low.value.isNegative) return all;
+    const number = plainText(low.value);
+    return low.open ? above(number) : not(below(number));
+  };
+
+  /** Numbers up to an upper bound; none if the bound is negative. */
+  const to = (high: Bound | undefined): Language => {
+    if (!high) return all;
+    if (high.value.isNegative) return never;
+    const number = plainText(high.value);
+    return high.open ? below(number) : not(above(number));
+  };
 
   /**
    * Multiples of an integer with zeros at its end. The zeros are digits of each multiple: an automaton counts
    * only the rest.
    */
-  #wholeMultiple(of: number, zeros: number): Language {
-    const { and, or, sequence, multiple, text } = this.#languages;
-    const multiples = and(this.#digits, multiple(of));
-    return zeros === 0 ? multiples : or(text('0'), sequence(multiples, text('0'.repeat(zeros))));
-  }
+  const wholeMultiple = (of: number, end: number): Language => {
+    const multiples = and(digits, multiple(of));
+    return end === 0 ? multiples : or(zero, sequence(multiples, text('0'.repeat(end))));
+  };
+
+  /** Multiples of a decimal, with as many decimal places as it has, or none. */
+  const multipleOf = (of: Decimal): Language => {
+    const places = decimalPlaces(of);
+    const divisor = Number(of.digits);
+    const common = greatestCommonDivisor(divisor, 10 ** places);
+    const whole = sequence(
+      wholeMultiple(divisor / common, Math.max(0, of.exponent)),
+      optional(sequence(point, zero)),
+    );
+    if (places === 0) return whole;
+    return or(whole, and(sequence(digits, point, repeat(digit, places, places)), multiple(divisor)));
+  };
+
+  return { above, form, from, multiple: multipleOf, to };
 }
 
 const greatestCommonDivisor = (a: number, b: number): number =>

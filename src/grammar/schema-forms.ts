@@ -15,7 +15,7 @@ import { isObject } from '#base';
 import { fits, memberSchemas } from './form-members.ts';
 import { KeywordForms } from './keyword-forms.ts';
 import { type Languages, TooCostlyError } from './language.ts';
-import { attempt, type SchemaContext } from './schema-context.ts';
+import type { SchemaContext } from './schema-context.ts';
 
 const MAX_FORMS = 4000;
 /** Steps of meeting two forms, which makes objects. */
@@ -126,7 +126,7 @@ export class SchemaForms implements FormReader {
       const branches = oneOf as Schema[];
       const [outside, any] = [combined, ofBranches(branches)];
       const apart = () => this.#apart(original, branches, outside, any);
-      combined = attempt(this.#context, original, 'oneOf', apart) ?? any;
+      combined = this.#context.attempt(original, 'oneOf', apart) ?? any;
     }
     const decided = allowsAll(not ?? false);
     if (decided !== null) return decided ? [] : combined;

@@ -1,6 +1,20 @@
-import { copyJson, isObject } from '#base';
-import type { SchemaObject } from './forms.ts';
+import { copyJson, decoded, isObject, valueAt } from '#base';
+import type { Schema, SchemaObject } from './forms.ts';
 import { children } from './schema-children.ts';
+
+/** The schema that a reference names by a JSON pointer from the root; undefined: none. */
+export function targetOf(reference: string, root: unknown): Schema | undefined {
+  if (!/^#(\/|$)/.test(reference)) return undefined;
+  const found = valueAt(root, pointerKeys(reference));
+  return isObject(found) || typeof found === 'boolean' ? found : undefined;
+}
+
+/** The keys of a JSON pointer in a URL fragment. */
+const pointerKeys = (reference: string): string[] =>
+  decoded(reference.slice(1))
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 const NAMES = ['$id', '$anchor'];
 /** Base of relative `$id`s. */

@@ -82,7 +82,7 @@ export interface Reasoning {
 /** Generates one choice. A request for `n` choices is `n` jobs. */
 export interface ChatJob extends AnyJob {
   kind: 'chat';
-  /** A conversation, or text to continue without a chat template. `isText`: it has no special tokens, as callers' texts have none. */
+  /** A conversation, or text to continue without a chat template. `isText`: it has no special tokens, as clients' texts have none. */
   input: { messages: ChatMessage[] } | { prompt: string; isText?: true };
   sampling: Sampling;
   /** Counts the prompt's tokens and ends with `accepted`. The prompt may be longer than the context. */

@@ -14,7 +14,7 @@ export interface EngineTransport {
    * accepts.
    */
   offer(ways: Ways, again: boolean): Promise<void>;
-  /** A worker has accepted; ports that are posted on `link` reach it without its page. */
+  /** A worker has connected; ports that are posted on `link` reach it without its page. */
   linkTo?(epoch: string, link: MessagePort): void;
 }
 
@@ -26,7 +26,7 @@ export interface Ways {
    */
   openPort(): MessagePort;
   /**
-   * Calls the worker directly, in case its page does not pass ports on. Such a call cannot transfer objects.
+   * Opens a port to the worker itself, in case its page does not pass ports on. Such a port cannot transfer objects.
    */
-  callWorker(): void;
+  openDirect(): void;
 }

@@ -1,3 +1,3 @@
-export { commandWeights, createEngineClient, loadModel, readStatus } from './engine-client.ts';
+export { commandWeights, createRequester, loadModel, readStatus } from './requester.ts';
 export type { EngineConnection, Ways } from './engine-connection.ts';
 export { linked } from './find-engine.ts';

@@ -71,13 +71,13 @@ const MAX_TOKENS_PER_UNIT = 4;
 /** Word that no tokenizer merges with the same word beside it. */
 const WORD = ' a';
 
-interface Turn {
+interface NextReply {
   next: ScheduledReply;
   putAside: ScheduledReply[];
 }
 
-/** Whether a turn asks only for a step. */
-const isPlainStep = ({ next, putAside }: Turn): boolean =>
+/** Whether it asks only for a step. */
+const isPlainStep = ({ next, putAside }: NextReply): boolean =>
   isRunning(next) && !next.signal.aborted && putAside.length === 0;
 
 /** A step that the server was asked for, with the result of each reply in it. */
@@ -231,20 +231,20 @@ export class ReplyScheduler {
     let hasCounted = false;
     for (;;) {
       const now = performance.now();
-      const turn = nextReply(this.#view, now);
+      const chosen = nextReply(this.#view, now);
       // Replies get a step between two counts, and aborts go first.
-      const goesFirst: boolean = turn !== undefined && (hasCounted || turn.next.signal.aborted);
+      const goesFirst: boolean = chosen !== undefined && (hasCounted || chosen.next.signal.aborted);
       const counts: boolean =
         this.#counts.length > 0 && !goesFirst && mayCount(this.#replies, this.#slots.idle, now);
       try {
-        if (this.#ahead && (counts || (turn && !isPlainStep(turn)))) {
+        if (this.#ahead && (counts || (chosen && !isPlainStep(chosen)))) {
           await this.#readAhead();
           continue;
         }
         const count: Count | undefined = counts ? this.#counts.shift() : undefined;
         hasCounted = count !== undefined;
         if (count) await this.#runCount(count);
-        else if (turn) await this.#turn(turn);
+        else if (chosen) await this.#advance(chosen);
         else break;
       } catch (error) {
         // Any error but a rejection means that the server is broken, for all requests.
@@ -293,7 +293,7 @@ export class ReplyScheduler {
     return { replies: this.#replies, uncached: (prompt: string) => this.#slots.uncached(prompt) };
   }
 
-  async #turn({ next: reply, putAside }: Turn): Promise<void> {
+  async #advance({ next: reply, putAside }: NextReply): Promise<void> {
     const { state, signal } = reply;
     try {
       if (signal.aborted) {

@@ -4,6 +4,8 @@ import type { Backend, Engine, Device } from '#engine-kit';
 import { weightBytes, type Variant } from '#catalog';
 import type { DeviceLimits } from '#protocol';
 import { delay } from '#base';
+import { cosine as dot } from '#jobs';
+import { embedTexts } from './decisions/similarity-decisions.ts';
 import type { WeightStore } from '#weights';
 
 /** Texts of different lengths, so that the result reflects both launch cost and throughput. */
@@ -44,7 +46,7 @@ async function probe(
 ): Promise<ProbeResult> {
   const onWasm = await time(wasm, Number.POSITIVE_INFINITY, signal);
   const onGpu = await time(gpu, Math.max(MIN_TIMEOUT_MS, MAX_RATIO * onWasm.ms), signal);
-  const cosine = Math.min(...onWasm.vectors.map((vector, index) => dot(vector, onGpu.vectors[index])));
+  const cosine = Math.min(...onWasm.vectors.map((vector, index) => agreement(vector, onGpu.vectors[index])));
   const better = cosine >= MIN_COSINE && onGpu.ms < onWasm.ms * MAX_SHARE;
   return { backend: better ? 'webgpu' : 'wasm', wasmMs: onWasm.ms, gpuMs: onGpu.ms, cosine };
 }
@@ -66,16 +68,14 @@ async function time(engine: Engine<'embedding'>, timeoutMs: number, signal: Abor
 
 async function runOnce(engine: Engine<'embedding'>, signal: AbortSignal): Promise<Run> {
   const start = performance.now();
-  const job = { kind: 'embedding', model: '', input: { texts: TEXTS } } as const;
-  for await (const { vectors } of engine.run(job, signal)) return { ms: performance.now() - start, vectors };
-  throw new Error('the engine gave no vectors');
+  const { vectors } = await embedTexts(engine, '', TEXTS, signal);
+  return { ms: performance.now() - start, vectors };
 }
 
 /** Computes the cosine of two normalised vectors. NaN, as from a broken kernel, counts as no agreement. */
-function dot(a: Float32Array, b: Float32Array | undefined): number {
-  let sum = 0;
-  for (const [index, value] of a.entries()) sum += value * (b?.[index] ?? 0);
-  return Number.isNaN(sum) ? -1 : sum;
+function agreement(a: Float32Array, b: Float32Array | undefined): number {
+  const similarity = dot(a, b);
+  return Number.isNaN(similarity) ? -1 : similarity;
 }
 
 type LoadEmbedder = (backend: Backend, signal: AbortSignal) => Promise<Engine<'embedding'>>;

@@ -47,7 +47,7 @@ export function createModels(options: ModelsOptions): ModelManager {
   const loader = new VariantLoader({
     engines,
     store,
-    sources: files,
+    variantFiles: files,
     modelStorage: storage,
     benchmark,
     wasmUrl,
@@ -70,7 +70,7 @@ export function createModels(options: ModelsOptions): ModelManager {
       prefer,
       fatal: () => crashGuard.fatal(),
       evict,
-      sources: {
+      variantFiles: {
         room: (variant) => files.room(variant),
         missingBytes: (variant) => files.missingBytes(variant),
         fault: async (variant) =>

@@ -39,14 +39,14 @@ export function modelFacts(
 ): ModelFacts {
   const engine = loadedModel?.engine ?? null;
   // If memory is short, the model was loaded with a shorter context.
-  const { thinks = false, vision, contextLength = variant.contextLength } = engine?.facts ?? {};
+  const { thinks = false, vision, contextLength = variant.contextLength } = engine?.traits ?? {};
   // Before the load, only a projector shows that a model takes images.
   const sees = engine ? vision === true : hasProjector(variant);
   return {
     context_length: contextLength,
     ...(kind === 'chat' && { max_output_tokens: contextLength }),
     capabilities: [
-      ...(engines[variant.engine]?.capabilities(variant, engine?.facts.chats) ?? []),
+      ...(engines[variant.engine]?.capabilities(variant, engine?.traits.chats) ?? []),
       ...(thinks ? ['reasoning' as const] : []),
       ...(sees ? ['vision' as const] : []),
     ],

@@ -23,17 +23,12 @@ export function onlyForward(onProgress: OnProgress): OnProgress {
   };
 }
 
-export interface FilesProgress {
-  file(file: WeightFile, loadedBytes: number): void;
-  stored(file: WeightFile): void;
-}
-
 /** Sums the downloaded bytes of a model's files. */
 export async function loadProgress(
   store: WeightStore,
   files: readonly WeightFile[],
   { onProgress }: { onProgress: OnProgress },
-): Promise<FilesProgress> {
+) {
   const totalBytes = weightBytes({ files });
   const missing = new Set(await store.missing(files));
   const loaded = new Map(files.map((file) => [file, missing.has(file) ? 0 : file.bytes]));
@@ -45,12 +40,12 @@ export async function loadProgress(
   };
   report();
   return {
-    file(file, loadedBytes) {
+    file(file: WeightFile, loadedBytes: number): void {
       if (!missing.has(file)) return;
       loaded.set(file, loadedBytes);
       report();
     },
-    stored(file) {
+    stored(file: WeightFile): void {
       if (!missing.delete(file)) return;
       loaded.set(file, file.bytes);
       report();

@@ -34,7 +34,7 @@ const MAX_AGAIN = 2;
 export interface LoaderOptions {
   engines: Engines;
   store: () => Promise<WeightStore>;
-  sources: VariantFiles;
+  variantFiles: VariantFiles;
   modelStorage: Pick<ModelStorage, 'makeRoom' | 'makeMoreRoom' | 'used'>;
   benchmark: Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
@@ -53,10 +53,10 @@ export class VariantLoader {
   }
 
   async load(unresolved: Variant, { onProgress, ...others }: LoadVariantOptions): Promise<Engine> {
-    const { benchmark, sources, modelStorage } = this.#options;
+    const { benchmark, variantFiles, modelStorage } = this.#options;
     const options = { ...others, onProgress: onlyForward(onProgress) };
     if (hasWeights(unresolved)) requireWasm(unresolved);
-    const variant = await sources.resolve(unresolved, options.signal);
+    const variant = await variantFiles.resolve(unresolved, options.signal);
     const isMeasured = this.#on(variant, 'wasm') !== undefined;
     const backend = isMeasured ? await benchmark.backend(variant) : null;
     await modelStorage.makeRoom(variant.files);

@@ -7,18 +7,18 @@ import type { LoadedModel } from './loaded-model.ts';
 
 /** Estimates of each variant's memory and remaining download time. */
 export class Estimates {
-  readonly #sources: Pick<VariantFiles, 'missingBytes'>;
+  readonly #variantFiles: Pick<VariantFiles, 'missingBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
   readonly #engines: Engines;
   /** Estimates by the variant's name. Variants without weights have none. */
   readonly known = new Map<string, VariantEstimate>();
 
   constructor(
-    sources: Pick<VariantFiles, 'missingBytes'>,
+    variantFiles: Pick<VariantFiles, 'missingBytes'>,
     rate: Pick<DownloadRate, 'bytesPerSecond'>,
     engines: Engines,
   ) {
-    this.#sources = sources;
+    this.#variantFiles = variantFiles;
     this.#rate = rate;
     this.#engines = engines;
   }
@@ -31,7 +31,7 @@ export class Estimates {
 
   async #refresh(variant: Variant): Promise<void> {
     if (!hasWeights(variant)) return;
-    const downloadBytes = await this.#sources.missingBytes(variant).catch(() => weightBytes(variant));
+    const downloadBytes = await this.#variantFiles.missingBytes(variant).catch(() => weightBytes(variant));
     const { bytesPerSecond } = this.#rate;
     this.known.set(variant.name, {
       ...estimateMemory(variant, this.#engines),
@@ -54,7 +54,7 @@ export class MemoryBudget {
   readonly #bytes: Promise<number>;
   readonly #loadedModels: ReadonlyMap<string, LoadedModel>;
   readonly #engines: Engines;
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
   /** Variants whose load was admitted. Those still loading count towards the budget. */
   readonly #admitted = new WeakSet<Variant>();
 
@@ -68,7 +68,7 @@ export class MemoryBudget {
   async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
     // A previous load may have been admitted.
     this.#admitted.delete(variant);
-    await this.#turns.run(() => this.#makeRoom(variant, signal));
+    await this.#mutex.run(() => this.#makeRoom(variant, signal));
     this.#admitted.add(variant);
     return load();
   }

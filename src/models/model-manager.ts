@@ -26,6 +26,8 @@ const FINAL_LOAD_ERRORS = new Set(['build_replaced', 'download_cancelled']);
 /** Number of GPU losses, or of failures of the browser's model, after which a variant is not tried again. */
 const MAX_LOSSES = 2;
 
+const isShort = (error: unknown): boolean => toWireError(error).code === 'out_of_memory';
+
 /** Restricts which of a model's variants a request may use. */
 type VariantFilter = Pick<Job, 'variants' | 'deviceOnly'>;
 
@@ -56,6 +58,8 @@ export class ModelManager {
   /** Number of GPU losses, and of failures of the browser's model, by variant. */
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
+  /** Variants that lacked memory with no other model in memory. They unload no others until a retry is asked for. */
+  readonly #starved = new Set<string>();
   readonly #memory: MemoryBudget;
 
   constructor(options: ModelManagerOptions) {
@@ -93,6 +97,7 @@ export class ModelManager {
     optional = false,
   ): Promise<LoadedModel> {
     const model = this.#model(id);
+    if (replan) this.#starved.clear();
     if (!optional && (replan || !this.#isReady(model))) this.#dropFailures(model);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
@@ -127,10 +132,16 @@ export class ModelManager {
     await load().catch(async (error: unknown) => {
       signal.throwIfAborted();
       // Unloading other models may free enough memory. Those are worth more than what a request can do without.
-      const short = !optional && toWireError(error).code === 'out_of_memory';
+      const { name } = loadedModel.variant;
+      const short = !optional && isShort(error) && !this.#starved.has(name);
       if (!short || !(await this.#memory.unloadIdle(loadedModel.variant))) throw error;
-      await load();
+      await load().catch((again: unknown) => {
+        const isAlone = [...this.#loadedModels.values()].every(({ engine }) => !engine);
+        if (isAlone && isShort(again)) this.#starved.add(name);
+        throw again;
+      });
     });
+    this.#starved.delete(loadedModel.variant.name);
   }
 
   #dropFailures(model: CatalogModel): void {

@@ -40,7 +40,7 @@ export function modelStatus(
 /** Status fields that depend on the loaded model. */
 function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus> {
   const { variant, state, engine, progress, queue, error, files, unloadedFor } = loadedModel;
-  const thinks = engine?.facts.thinks;
+  const thinks = engine?.traits.thinks;
   return {
     state,
     fingerprint: engine?.fingerprint ?? null,

@@ -19,7 +19,7 @@ export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, str
 
 export interface PlannerOptions {
   device: Promise<Device>;
-  sources: Pick<VariantFiles, 'fault' | 'missingBytes' | 'room'>;
+  variantFiles: Pick<VariantFiles, 'fault' | 'missingBytes' | 'room'>;
   /** Whether stored models may be deleted for others. Only the load then checks whether there is room. */
   evict?: boolean;
   engines: Engines;
@@ -34,17 +34,17 @@ export interface PlannerOptions {
 
 /** Orders a model's variants by what the device can do and where its weights are available. */
 export function variantPlanner(options: PlannerOptions): PlanVariants {
-  const { device, sources, engines, evict = false, prefer = [], fatal = async () => [] } = options;
+  const { device, variantFiles, engines, evict = false, prefer = [], fatal = async () => [] } = options;
   /** Queries the hub or a manifest last, and only for variants that the device can run. */
   const faultOf = async (variant: Variant): Promise<string | undefined> =>
     unmetNeed(variant, await device, engines) ??
     (await downloadFault(variant)) ??
-    (await sources.fault(variant));
+    (await variantFiles.fault(variant));
   /** Checks the storage each time, as a model may have been deleted. */
   const downloadFault = async (variant: Variant): Promise<string | undefined> => {
-    const bytes = await sources.missingBytes(variant);
+    const bytes = await variantFiles.missingBytes(variant);
     if (bytes === 0) return undefined;
-    const { needed, free } = evict ? { needed: 0, free: null } : await sources.room(variant);
+    const { needed, free } = evict ? { needed: 0, free: null } : await variantFiles.room(variant);
     if (free !== null && needed > free)
       return `needs ${formatBytes(needed)} of storage, and ${formatBytes(free)} are free`;
     if ((await device).saveData && bytes > SAVE_DATA_BYTES)

@@ -3,7 +3,7 @@ import {
   NO_ENGINE,
   statusChannel,
   WATCH_STATUS,
-  CALL_HEADER,
+  ABORT_HEADER,
   PROTOCOL_VERSION,
   type EngineStatus,
   type LoadProgress,
@@ -218,7 +218,7 @@ const fetchV1: typeof fetch = async (input, init) => {
   const { controller } = navigator.serviceWorker;
   if (!controller || origin !== location.origin || !isV1Path(pathname)) return fetch(request);
   const id = crypto.randomUUID();
-  request.headers.set(CALL_HEADER, id);
+  request.headers.set(ABORT_HEADER, id);
   const { signal } = request;
   const onAbort = (): void =>
     controller.postMessage({ type: 'localtext:abort', id } satisfies PageToServiceWorker);

@@ -1,4 +1,4 @@
-import { serverError, messageOf, type ServiceError } from '#base';
+import { PRIVATE_WINDOW, serverError, messageOf, type ServiceError } from '#base';
 import { blockedMessage } from '#browser';
 import { LocaltextError } from './localtext-error.ts';
 
@@ -38,7 +38,7 @@ export function storageRefused(cause: DOMException): LocaltextError {
   if (cause.name === 'QuotaExceededError') {
     return new LocaltextError(
       'storage_full',
-      "The browser's storage for this site is full, and nothing was saved. Delete stored models (`weights.delete()`), or free disk space, and try again. A private window has less storage than another one.",
+      `The browser's storage for this site is full, and nothing was saved. Delete stored models (\`weights.delete()\`), or free disk space, and try again. ${PRIVATE_WINDOW}`,
       cause,
     );
   }

@@ -28,7 +28,7 @@ export interface StartOptions {
   prefer?: string[];
   /**
    * Keys of the servers behind upstream variants, by the variant's name. Stored for the service worker, where
-   * scripts of the origin can read them; callers of `/v1` never see them.
+   * scripts of the origin can read them; clients never see them.
    */
   upstreamKeys?: Record<string, string>;
   /** Origins from which images of chat messages may be fetched. */

@@ -1,4 +1,4 @@
-import type { Entry } from './dialect.ts';
+import type { Entry } from './token.ts';
 import { capitalized } from './letters.ts';
 import { PRIMARY, SECONDARY } from './stress.ts';
 

@@ -1,9 +1,8 @@
 import { readFunctionWord } from './function-words.ts';
 import { capitalized, isAlphabetic, isDecimal, own } from './letters.ts';
 import { cardinal, decimal, ordinal, spelled, year } from './number-words.ts';
-import type { Dialect, Entry, Words } from './dialect.ts';
+import type { Dialect, Entry, Words, Token } from './token.ts';
 import { PRIMARY, SECONDARY, withStress } from './stress.ts';
-import type { Token } from './token.ts';
 
 /** What follows a word. */
 export interface Context {

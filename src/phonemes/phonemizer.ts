@@ -1,10 +1,9 @@
 import { isAlphabetic, isDecimal, LETTER, LOWER, UPPER, WORD } from './letters.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, joined, phonemesOf, textOf, token, type Token } from './token.ts';
 import { isCurrency, Lexicon, type Context } from './lexicon.ts';
 import { PartOfSpeechTagger, type TaggerTable } from './part-of-speech.ts';
 import { splitSentences } from './sentences.ts';
 import { isConsonant, isVowel, lengthOf, PRIMARY, withStress } from './stress.ts';
-import { joined, phonemesOf, textOf, token, type Token } from './token.ts';
 import { Tokenizer, type SpecialCases } from './tokenizer.ts';
 import { WrittenFormReader, type WrittenForms } from './written-forms.ts';
 

@@ -23,7 +23,7 @@ export type PageToServiceWorker =
    * Tells a waiting version to take over. While a request runs, the reply is the error `requests_running`.
    */
   | { type: 'localtext:skip-waiting' }
-  /** The request with this `CALL_HEADER` is aborted. Has no port, and is not answered. */
+  /** The request with this `ABORT_HEADER` is aborted. Has no port, and is not answered. */
   | { type: 'localtext:abort'; id: string }
   /** URLs of a page, and of the files that it loaded, without this service worker. Has no port, and is not answered. */
   | { type: 'localtext:loaded'; page: string; parts: string[] };
@@ -37,7 +37,7 @@ export interface ServePort {
 }
 
 /**
- * Leader page → callers that wait for its worker, on the BroadcastChannel of this name, when it closes,
+ * Leader page → requesters that wait for its worker, on the BroadcastChannel of this name, when it closes,
  * reloads or freezes: no request has caused the end of its worker. Only a hint: a lock shows that the worker
  * has ended.
  */
@@ -53,22 +53,22 @@ export interface LeaderExit {
 export const settingsChannel = (scope: string): string => `${nameIn(scope)}:settings`;
 
 /**
- * Name of the BroadcastChannel on which a requester calls the engine worker itself: a page, or the service
- * worker if a dialog or a busy script holds up the leading page. A BroadcastChannel with the call's name
+ * Name of the BroadcastChannel on which a requester direct the engine worker itself: a page, or the service
+ * worker if a dialog or a busy script holds up the leading page. A BroadcastChannel with the port's name
  * stands in for a port. The leading page answers for a worker that does not start.
  */
-export const callChannel = (scope: string): string => `${nameIn(scope)}:call`;
-export interface CallEngine {
+export const directChannel = (scope: string): string => `${nameIn(scope)}:direct`;
+export interface DirectPort {
   /** Random name, used once. */
   channel: string;
 }
 
-/** Opens one channel per call. On a shared channel every reply would reach all other callers. */
-export function listenForCalls(scope: string, onCall: (port: BroadcastChannel) => void): BroadcastChannel {
-  const calls = new BroadcastChannel(callChannel(scope));
-  calls.onmessage = ({ data }: MessageEvent<CallEngine | null>) => {
+/** Opens one channel per port. On a shared channel every reply would reach all other requesters. */
+export function listenDirectly(scope: string, onPort: (port: BroadcastChannel) => void): BroadcastChannel {
+  const direct = new BroadcastChannel(directChannel(scope));
+  direct.onmessage = ({ data }: MessageEvent<DirectPort | null>) => {
     const name = String(data?.channel);
-    if (name.startsWith(`${calls.name}:`)) onCall(new BroadcastChannel(name));
+    if (name.startsWith(`${direct.name}:`)) onPort(new BroadcastChannel(name));
   };
-  return calls;
+  return direct;
 }

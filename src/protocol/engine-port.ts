@@ -43,7 +43,7 @@ export interface Origin {
  * Reason why nothing has arrived yet. `checking`: the prompt may be too long, or its grammar may be refused;
  * `sent`: a server has the request, and has not answered; `prefill`: the engine computes.
  */
-export type WaitingStage = 'queued' | 'loading' | 'checking' | 'sent' | 'prefill';
+export type Stage = 'queued' | 'loading' | 'checking' | 'sent' | 'prefill';
 
 export interface StageDetails {
   /** Fingerprint of the variant that computes, with `prefill`. */
@@ -54,16 +54,16 @@ export interface StageDetails {
 
 /** `K`: the kind of the job that is answered. */
 export type EngineMessage<K extends Kind = Kind> =
-  /** The worker has accepted the port; the requester now watches `engineLock(epoch)` to learn of its death. */
+  /** The worker has taken the port; the requester now watches `engineLock(epoch)` to learn of its death. */
   | {
-      type: 'accepted';
+      type: 'connected';
       version: number;
       epoch: string;
       /** Takes further ports with `ServePort`, past the page; absent on a port that came this way. */
       link?: MessagePort;
     }
   /** Reports that nothing has been generated yet, and why. */
-  | ({ type: 'waiting'; stage: WaitingStage } & StageDetails)
+  | ({ type: 'stage'; stage: Stage } & StageDetails)
   | { type: 'event'; event: EventOf<K> }
   /** The job gives way to others: the requester asks again for the rest. */
   | { type: 'paused' }

@@ -11,7 +11,7 @@ import type { WireError } from '#base';
 export const PROTOCOL_HEADER = 'localtext-protocol';
 
 /** Id that the page library gives a request of `localtext.fetch`, to tell the service worker of its abort. */
-export const CALL_HEADER = 'localtext-call';
+export const ABORT_HEADER = 'localtext-abort-id';
 
 /** GET → 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
 export const KEEP_ALIVE_PATH = '/localtext/keep-alive';

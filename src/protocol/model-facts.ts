@@ -23,7 +23,7 @@ export type Capability =
   | 'vision';
 
 /** Facts that an engine writes down, so that a service worker knows them without asking. */
-export interface EngineFacts {
+export interface StoredFacts {
   /** Id of the engine. `loaded` is true only while it runs. */
   epoch: string;
   /** Facts by the model's id. */

@@ -1,5 +1,5 @@
 import type { CatalogModel, VariantSampling } from '#catalog';
-import type { Origin, StageDetails, WaitingStage } from './engine-port.ts';
+import type { Origin, StageDetails, Stage } from './engine-port.ts';
 import type { ChatMessage, EventOf, JobOf, Kind, ModelKind } from '#jobs';
 import type { ModelFacts } from './model-facts.ts';
 import type { RequestLogEntry } from './request-log.ts';
@@ -7,7 +7,7 @@ import type { ModelStatus, VariantReason } from './status.ts';
 
 /** The service's dependencies. Everything else is computed from the request. */
 export interface ServiceDependencies {
-  engine: EngineClient;
+  engine: EngineRequester;
   keys: KeyStore;
   models: ModelDirectory;
   /** Keeps the answers of /v1/responses. */
@@ -17,20 +17,20 @@ export interface ServiceDependencies {
 }
 
 /** Client of the engine, wherever that is. */
-export interface EngineClient {
+export interface EngineRequester {
   /**
    * Runs a job of any kind. Aborting the signal, or returning the iterator, frees the engine.
    * @throws ServiceError
    */
-  run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>>;
+  run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<StageEvent | EventOf<K>>;
 }
 
 /**
  * Reason why no output has arrived yet. It may follow output if another engine takes over in the middle of a
  * reply.
  */
-export type Waiting = { type: 'waiting'; stage: WaitingStage } & StageDetails;
-export type EngineEvent = Waiting | EventOf<'chat'>;
+export type StageEvent = { type: 'stage'; stage: Stage } & StageDetails;
+export type EngineEvent = StageEvent | EventOf<'chat'>;
 
 export interface EngineRequest {
   /** The request's id, also its `x-request-id`; one choice of several has `-<index>` after it. */

@@ -1,5 +1,5 @@
 import { withAdded, defaultModels, type Catalog } from '#catalog';
-import { createEngineClient, loadModel, readStatus, type EngineConnection } from '#link';
+import { createRequester, loadModel, readStatus, type EngineConnection } from '#link';
 import { createKeyStore } from '#keys';
 import {
   requestLogChannel,
@@ -81,7 +81,7 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
       return new Map();
     }
   };
-  const device = createEngineClient(engine);
+  const device = createRequester(engine);
   const models = catalogDirectory(readModels, {
     facts,
     describe: (id) =>

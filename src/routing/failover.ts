@@ -42,9 +42,9 @@ export class Failover {
   /** @throws the error, if no other target may answer instead */
   failed({ server }: Target, error: unknown, isFinal: boolean): void {
     const { status, passOn } = asServiceError(error).wire;
-    const isForCaller = error instanceof UpstreamError ? error.isForCaller : status < 500 && !passOn;
-    if (server && this.hasNext && error instanceof UpstreamError && !isForCaller) server.skipForAWhile(error);
-    if (isFinal || isForCaller) throw error;
+    const isForClient = passOn === undefined ? status < 500 : !passOn;
+    if (server && this.hasNext && error instanceof UpstreamError && passOn) server.skipForAWhile(error);
+    if (isFinal || isForClient) throw error;
     if (server || this.error === undefined) this.error = error;
   }
 }

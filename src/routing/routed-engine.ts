@@ -2,24 +2,19 @@ import type { EngineConnection } from '#link';
 import {
   keepLock,
   requestLock,
-  type EngineClient,
+  type EngineRequester,
   type EngineRequest,
   type ModelEntry,
-  type Waiting,
+  type StageEvent,
 } from '#protocol';
 import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
-import type { UpstreamServer } from './upstream/upstream-server.ts';
+import type { RunOnServer } from './upstream/upstream-server.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
 
-/** Runs a job on a server. Loads the code for it at the first such job: it would delay the service worker's start. */
-async function* runUpstream<K extends Kind>(
-  server: UpstreamServer,
-  job: JobOf<K>,
-  signal: AbortSignal,
-): AsyncGenerator<Waiting | EventOf<K>, void, undefined> {
-  const { UPSTREAM } = await import('./upstream/upstream-jobs.ts');
-  yield* UPSTREAM[job.kind](server, job, signal);
+/** Runs a job on a server, with code that is loaded at the first such job: it would delay the service worker's start. */
+async function* runUpstream<K extends Kind>(...run: Parameters<RunOnServer<K>>): ReturnType<RunOnServer<K>> {
+  yield* (await import('./upstream/upstream-jobs.ts')).runOnServer<K>(...run);
 }
 
 /**
@@ -28,12 +23,12 @@ async function* runUpstream<K extends Kind>(
  * @param targetsOf null: no server takes part in the model
  */
 export function routedEngine(
-  device: EngineClient,
+  device: EngineRequester,
   { scope, locks }: Pick<EngineConnection, 'scope' | 'locks'>,
   targetsOf: (model: ModelEntry) => Promise<Target[]> | null,
-): EngineClient {
+): EngineRequester {
   return {
-    run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
+    run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<StageEvent | EventOf<K>> {
       const { id, model, signal } = request;
       const targets = job.deviceOnly || !model ? null : targetsOf(model);
       if (!targets) return device.run(job, request);
@@ -71,7 +66,7 @@ async function* withFailover<Event extends { type: string }>(
     let failed = false;
     try {
       for await (const event of ask(target, failover.hasNext)) {
-        sent ||= event.type !== 'waiting';
+        sent ||= event.type !== 'stage';
         yield event;
       }
       return;

@@ -24,7 +24,7 @@ export class PartQueue {
     return { begin: { job, as: job } };
   });
 
-  /** Waits for the request's turn and runs the part. @throws the error of `part` */
+  /** Waits until the part is due and runs the part. @throws the error of `part` */
   async run<T>(request: Parts, part: () => Promise<T>): Promise<T> {
     const leave = await this.#executor.enter(request);
     return part().finally(leave);

@@ -43,10 +43,10 @@ export const POLICY = {
     unreadRestarting: 30_000,
   },
   prompt: {
-    /** How often a long prompt lets shorter ones go first. After that, it takes turns with them. */
+    /** How often a long prompt lets shorter ones go first. After that, it alternates with them. */
     maxPutAside: 8,
-    /** Length of such a turn. */
-    turn: 2000,
+    /** Time slice of each then. */
+    slice: 2000,
     /** How long a new reply is protected from a much longer prompt: it may be short. */
     fresh: 1000,
     /** Minimum difference in length for which a prompt is put aside. */
@@ -141,7 +141,7 @@ const rankOf = ({ job }: Since<JobView>): number => RANKS[job.class];
 /** Decides which job of a model begins, and which are paused. */
 export function nextJob<Job extends JobView>(view: JobsView<Job>, now: number): Decision<Job> {
   const { slots, running } = view;
-  const [first] = inTurn(view, now);
+  const [first] = byPriority(view, now);
   if (first && running.length < slots && !waitsForLong(first, view, now)) {
     const next = latestInDoubt(first, view, now);
     const isOverdue = waitingRank(next, view, now) < rankOf(next);
@@ -160,7 +160,7 @@ export function lastOfMost<Job extends JobView>(view: JobsView<Job>, now: number
   const counts = new Map<string, number>();
   for (const { job } of view.waiting) counts.set(job.client, (counts.get(job.client) ?? 0) + 1);
   const most = Math.max(...counts.values());
-  return inTurn(view, now).findLast(({ job }) => counts.get(job.client) === most)?.job;
+  return byPriority(view, now).findLast(({ job }) => counts.get(job.client) === most)?.job;
 }
 
 const slotsOf = ({ running }: JobsView, client: string): number =>
@@ -176,7 +176,7 @@ const overdueAt = ({ job, since }: Since<JobView>, { served }: JobsView): number
   Math.max(since, served.get(job.client)?.at ?? 0) + POLICY.job.maxWait;
 
 /** Waiting jobs by rank, then those of the client with the fewest slots, then of the client served least recently. */
-function inTurn<Job extends JobView>(view: JobsView<Job>, now: number): Since<Job>[] {
+function byPriority<Job extends JobView>(view: JobsView<Job>, now: number): Since<Job>[] {
   const lastOf = ({ job }: Since<Job>): number => view.served.get(job.client)?.at ?? -1;
   return view.waiting.toSorted(
     (a, b) =>
@@ -187,15 +187,15 @@ function inTurn<Job extends JobView>(view: JobsView<Job>, now: number): Since<Jo
 }
 
 /**
- * The job that gets the turn of `first`. Every second time this is the latest of the client's jobs that may have been
+ * The job to begin in the place of `first`. Every second time this is the latest of the client's jobs that may have been
  * abandoned: it may be the only job that the client still waits for.
  */
 function latestInDoubt<Job extends JobView>(first: Since<Job>, view: JobsView<Job>, now: number): Since<Job> {
   const { client } = first.job;
   const isInDoubt = (waiter: Since<Job>): boolean =>
     waiter.job.client === client && waiter.job.mayBeAbandoned && waitingRank(waiter, view, now) === 0;
-  const isOldestsTurn = (view.served.get(client)?.count ?? 0) % 2 === 1;
-  return isOldestsTurn || !isInDoubt(first) ? first : (view.waiting.findLast(isInDoubt) ?? first);
+  const isOldestNext = (view.served.get(client)?.count ?? 0) % 2 === 1;
+  return isOldestNext || !isInDoubt(first) ? first : (view.waiting.findLast(isInDoubt) ?? first);
 }
 
 /** Whether a long job must wait, as a long job runs beside others. */

@@ -1,6 +1,6 @@
 import { POLICY } from './policy.ts';
 
-const { maxPutAside, turn, fresh, margin, sharing, keeping } = POLICY.prompt;
+const { maxPutAside, slice, fresh, margin, sharing, keeping } = POLICY.prompt;
 
 /** A reply of a server that computes a token of every slot in each step, as the policy sees it. */
 export interface PromptView {
@@ -32,10 +32,10 @@ export const isRunning = ({ state }: PromptView): boolean =>
 const isPrefilling = ({ state }: PromptView): boolean => state.name === 'prefill';
 const isMuchMore = (characters: number, others: number): boolean => characters > 2 * others + margin;
 const isMuchLonger = (a: PromptView, b: PromptView): boolean => isMuchMore(a.size, b.size);
-const isTurnOver = ({ since }: PromptView, now: number): boolean => now - since >= turn;
+const isSliceOver = ({ since }: PromptView, now: number): boolean => now - since >= slice;
 /** Whether a prompt lets others go first. */
 const yields = (reply: PromptView, now: number): boolean =>
-  reply.putAside < maxPutAside || isTurnOver(reply, now);
+  reply.putAside < maxPutAside || isSliceOver(reply, now);
 const shortestOf = <Reply extends PromptView>(replies: readonly Reply[]): Reply | undefined =>
   replies.toSorted((a, b) => a.size - b.size)[0];
 
@@ -68,9 +68,9 @@ function nextPrompt<Reply extends PromptView>(
     replies.filter((reply) => reply.state.name === 'waiting' && !isBeingComputed(reply, computing)),
   );
   if (!shortest) return undefined;
-  const isOverdue = isTurnOver(shortest, now);
+  const isOverdue = isSliceOver(shortest, now);
   const waitsFor = [
-    // A much longer prompt that takes its turn.
+    // A much longer prompt in its time slice.
     computing.some((other) => isMuchLonger(other, shortest) && !yields(other, now)),
     // A new reply, which a long prompt would hold up. Only a part of a prompt that was put aside is in its slot's state.
     !isOverdue &&

@@ -6,9 +6,8 @@
 import { serverError, isV1Path, type SiteFile } from '#base';
 import { linked, type EngineConnection, type Ways } from '#link';
 import {
-  CALL_HEADER,
+  ABORT_HEADER,
   pausePages,
-  requestsRun,
   scopeOf,
   PROTOCOL_VERSION,
   type NeedEngine,
@@ -27,8 +26,8 @@ declare const self: ServiceWorkerGlobalScope;
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
-/** Answers from the files of the build. Undefined: it has no such file. */
-export type BuildFiles = (request: Request) => Promise<Response> | undefined;
+/** Answers from the files of the build. Undefined: it has no such file. `isOffline`: the network has not answered. */
+export type BuildFiles = (request: Request, isOffline?: boolean) => Promise<Response> | undefined;
 
 /** Chooses the answer to a request for a file of the site. Undefined: the browser asks the network. */
 type Finish = (event: FetchEvent, files: BuildFiles) => Promise<Response> | undefined;
@@ -49,7 +48,7 @@ if (self.serviceWorker?.state === 'activated') void v1.readAhead();
  * If it does not pass the port on, its worker is called.
  */
 async function askWindows(ways: Ways, again: boolean): Promise<void> {
-  if (again) ways.callWorker();
+  if (again) ways.openDirect();
   const windows = await self.clients.matchAll({ includeUncontrolled: true });
   for (const client of windows) client.postMessage(needEngine, [ways.openPort()]);
 }
@@ -73,11 +72,11 @@ export function matchV1(target: Addressed): boolean {
  * for (const method of ['GET', 'POST', 'DELETE'] as const) registerRoute(matchV1, handleV1, method);
  */
 export async function handleV1(target: Requested): Promise<Response> {
-  const source: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
-  const { request } = source;
-  const { clientId = '' } = (('event' in source && source.event) || source) as Partial<FetchEvent>;
+  const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
+  const { request } = asked;
+  const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
   if (!isV1Path(new URL(request.url).pathname)) return handleLocalRoute(request, v1);
-  const id = request.headers.get(CALL_HEADER);
+  const id = request.headers.get(ABORT_HEADER);
   const limit = watchLimit(request);
   const signals = [request.signal, limit.gone, ...(id === null ? [] : [abortOf(id).signal])];
   const client = clientId ? { id: clientId, url: request.referrer } : null;
@@ -98,7 +97,7 @@ export async function handleV1(target: Requested): Promise<Response> {
 /** "Request Timeout": OpenAI's client retries it, if its own timer is late, as in a hidden tab. */
 const CLIENT_LEFT = 408;
 
-/** Abort controllers by the `CALL_HEADER` of their request. */
+/** Abort controllers by the `ABORT_HEADER` of their request. */
 const aborts = new Map<string, AbortController>();
 
 function abortOf(id: string): AbortController {
@@ -130,7 +129,7 @@ export function addLocaltext(
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
   const { small, large } = ownFiles(site);
-  const files: BuildFiles = (request) => small.respond(request) ?? large.respond(request);
+  const files: BuildFiles = (...request) => small.respond(...request) ?? large.respond(...request);
   self.addEventListener('install', (event) => event.waitUntil(small.install()));
   self.addEventListener('activate', (event) => {
     event.waitUntil(Promise.all([small.deleteOutdated(), large.deleteOutdated()]));
@@ -181,11 +180,10 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
 
 /** Lets this version take over, unless a request runs: taking over ends the streams of the old version. */
 async function takeOver(): Promise<ServiceWorkerReply> {
-  if (await requestsRun(navigator.locks, scope)) {
+  if (!(await pausePages(navigator.locks, scope))) {
     const { wire } = serverError('requests_running', 'A request is running. Try again when it has ended.');
     return { type: 'error', version, error: wire };
   }
-  await pausePages(scope);
   // Not awaited: Chromium settles it only when the old version has stopped, which takes up to 5 minutes.
   void self.skipWaiting();
   return ok;

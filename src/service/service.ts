@@ -9,7 +9,15 @@ import { createCompletion } from './completions/completions.ts';
 import { createDecision } from './decisions/decisions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
 import { ALL_ENDPOINTS, documentedPath, type Endpoint, type EndpointName } from './endpoints.ts';
-import { arrive, type ClientWatch, Exchange, ownSignal } from './http/exchange.ts';
+import {
+  arrive,
+  beginExchange,
+  checkRoute,
+  type ClientWatch,
+  enterInFlight,
+  type Exchange,
+  ownSignal,
+} from './http/exchange.ts';
 import { addCommonHeaders } from './http/response.ts';
 import { listModels, retrieveModel } from './model-list/models.ts';
 import { createRerank } from './rerank/rerank.ts';
@@ -195,12 +203,13 @@ export function createService(dependencies: ServiceDependencies): Service {
     try {
       const route = findRoute(method, new URL(url).pathname);
       const admitted = await authenticate(headers.get('authorization'), dependencies.keys, route.isMetered);
-      exchange = new Exchange(arrival, admitted, dependencies);
-      exchange.checkRoute();
-      if (route.isMetered) await exchange.enterInFlight();
+      exchange = beginExchange(arrival, admitted, dependencies);
+      checkRoute(request);
+      if (route.isMetered) await enterInFlight(exchange);
       const response = await route.answer(exchange);
       addCommonHeaders(response.headers, exchange);
-      exchange.answered(response.status);
+      trace.headers(response.status);
+      if (!trace.continued) watch.stop();
       return withoutBody(method, response);
     } catch (error) {
       const response = asServiceError(error).toResponse();

@@ -7,7 +7,7 @@ import type { VariantFiles } from './sources/variant-files.ts';
 
 export interface CommandDependencies extends ImportExportDependencies {
   modelStorage: ModelStorage;
-  sources: VariantFiles;
+  variantFiles: VariantFiles;
   adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'inspect' | 'offers' | 'rename'>;
 }
 

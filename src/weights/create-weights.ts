@@ -14,7 +14,7 @@ export interface WeightsOptions
   extends
     Pick<WorkerOptions, 'scope' | 'modelsUrl' | 'sources'>,
     Pick<ModelStorageOptions, 'evict'>,
-    Pick<ModelAdderOptions, 'requestFiles' | 'save'> {
+    Pick<ModelAdderOptions, 'requestFiles' | 'read' | 'save'> {
   /** The site's own catalog. */
   catalog: Catalog;
   /** Models that the user added. */
@@ -65,7 +65,7 @@ export function createWeights(options: WeightsOptions): Weights {
   const storage = new ModelStorage({
     catalog,
     store,
-    sources: files,
+    variantFiles: files,
     evict,
     inUse: (variant) => users.inUse(variant),
     release: (variant) => users.release(variant),
@@ -73,7 +73,7 @@ export function createWeights(options: WeightsOptions): Weights {
   const adder = new ModelAdder({
     ...options,
     store,
-    sources: files,
+    variantFiles: files,
     modelStorage: storage,
     publish(withModels) {
       catalog = withModels;
@@ -82,7 +82,7 @@ export function createWeights(options: WeightsOptions): Weights {
     },
   });
   const variantOf = (target: string): Promise<string> => storage.name(target, chosen(target));
-  const dependencies = { store, sources: files, modelStorage: storage, adder, variantOf };
+  const dependencies = { store, variantFiles: files, modelStorage: storage, adder, variantOf };
   return {
     get catalog() {
       return catalog;

@@ -18,7 +18,7 @@ const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
 export interface ImportExportDependencies {
   store: () => Promise<WeightStore>;
   modelStorage: Pick<ModelStorage, 'files' | 'known'>;
-  sources: Pick<VariantFiles, 'keepFiles'>;
+  variantFiles: Pick<VariantFiles, 'keepFiles'>;
   /** Resolves a variant's name or a model's id to the name of a variant. @throws ServiceError 400 */
   variantOf(target: string): Promise<string>;
 }
@@ -83,7 +83,7 @@ export async function importFile(
 }
 
 async function importDescription(
-  { modelStorage, sources }: ImportExportDependencies,
+  { modelStorage, variantFiles }: ImportExportDependencies,
   name: string,
   blob: Blob,
 ): Promise<ImportedFile> {
@@ -98,7 +98,7 @@ async function importDescription(
     );
   }
   // The catalog, the manifest and the hub take precedence over an imported file's description.
-  if (entry.files.length === 0) await sources.keepFiles(entry.variant, described.files);
+  if (entry.files.length === 0) await variantFiles.keepFiles(entry.variant, described.files);
   else if (!sameFiles(entry.files, described.files)) {
     throw requestError(
       400,

@@ -17,7 +17,7 @@ import { estimateStorage } from './storage-estimate.ts';
 export interface ModelStorageOptions {
   catalog: Catalog;
   store: () => Promise<WeightStore>;
-  sources: Pick<VariantFiles, 'files' | 'forget'>;
+  variantFiles: Pick<VariantFiles, 'files' | 'forget'>;
   /** Whether the least recently used models may be deleted when the storage is full. */
   evict: boolean;
   /** Whether the variant is in memory or being loaded. */
@@ -78,14 +78,14 @@ export class ModelStorage {
     const others = [...this.#variants.keys()].filter((other) => other !== name);
     await this.#deleteUnless(await this.#hashesOf(others), await this.files(name));
     const known = this.#variants.get(name);
-    if (known) await this.#options.sources.forget(known.variant);
+    if (known) await this.#options.variantFiles.forget(known.variant);
     await this.#index.delete(name);
   }
 
   /** Lists the variant's files, as far as they are known without the network. */
   async files(name: string): Promise<WeightFile[]> {
     const known = this.#variants.get(name);
-    const listed = known ? await this.#options.sources.files(known.variant) : null;
+    const listed = known ? await this.#options.variantFiles.files(known.variant) : null;
     return listed ?? (await this.#index.entries()).get(name)?.files ?? [];
   }
 

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.ts';
 import { LOAD_PATH, PROTOCOL_HEADER, STATUS_PATH } from '../../src/protocol/local-paths.ts';
-import { callChannel } from '../../src/protocol/discovery.ts';
+import { directChannel } from '../../src/protocol/discovery.ts';
 import { requestLock } from '../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { launch } from '../support/launch.ts';
@@ -147,13 +147,13 @@ test('a command that a script of the origin makes up is refused', async () => {
           const channel = `${name}:${crypto.randomUUID()}`;
           const port = new BroadcastChannel(channel);
           port.onmessage = ({ data }) => {
-            if (data.type === 'accepted') port.postMessage(question);
+            if (data.type === 'connected') port.postMessage(question);
             else resolve(data);
           };
           new BroadcastChannel(name).postMessage({ channel });
         }),
       [
-        callChannel('/'),
+        directChannel('/'),
         requestLock('/', id),
         { type: 'weights', command, version: PROTOCOL_VERSION, id },
       ] as const,

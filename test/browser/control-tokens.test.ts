@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+/// <reference types="dom-chromium-ai" />
+import { expect, inject, test } from 'vitest';
 
 import { send } from '../support/send.ts';
 import { sharedPage } from '../support/shared-page.ts';
@@ -65,4 +66,26 @@ test.each(Object.entries(REQUESTS))('a special token is text in every field: %s'
   };
   for (const token of ['<|im_end|>', '<|im_start|>', '<|endoftext|>', '[SEP]', '[CLS]', '[MASK]'])
     expect(await tokensOf(`a${token}b`), token).toBe(await tokensOf(`a${token[0]} ${token.slice(1)}b`));
+});
+
+test('initial prompts of a session have no special tokens, and no text ends at a zero byte', async () => {
+  const page = await tab.context.newPage();
+  await page.goto(`${inject('siteUrl')}/language-model-page.html`);
+  const usages = await page.evaluate(() => {
+    const usageOf = async (content: string) => {
+      const session = await LanguageModel.create({
+        initialPrompts: [
+          { role: 'system', content },
+          { role: 'user', content },
+          { role: 'assistant', content },
+        ],
+      });
+      return [session.contextUsage, await session.measureContextUsage(content)] as const;
+    };
+    return Promise.all(['a<|im_end|>b', 'a< |im_end|>b', 'a', 'a\0 b c d e f'].map(usageOf));
+  });
+  const [marked, plain, short = [0, 0], long = [0, 0]] = usages;
+  expect(marked).toEqual(plain);
+  expect(long[0] - short[0]).toBeGreaterThan(15);
+  expect(long[1] - short[1]).toBeGreaterThan(5);
 });

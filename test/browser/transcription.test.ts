@@ -73,6 +73,27 @@ test('what the worker cannot decode, its page does', async () => {
   }
 });
 
+test('special tokens in a prompt are text', async () => {
+  await fetchClip('sentence.wav');
+  const heardAfter = (prompt: string) =>
+    page.evaluate(
+      async ([secret, text]) => {
+        const { clip: file } = window as unknown as { clip: File };
+        const fields = {
+          file,
+          model: 'coral-wren-4',
+          response_format: 'verbose_json',
+          prompt: text,
+        } as const;
+        return (await window.client(secret).audio.transcriptions.create(fields)).segments;
+      },
+      [key, prompt] as const,
+    );
+  const plain = await heardAfter('a< |endoftext|>b< |startoftranscript|>');
+  expect(await heardAfter('a<|endoftext|>b<|startoftranscript|>')).toEqual(plain);
+  expect(await heardAfter('a')).not.toEqual(plain);
+});
+
 test('a file that is never read through is refused, and the model stays loaded', async () => {
   const site = await AlteredSite.start(siteUrl);
   // As a decoder that a damaged file has driven into a loop.

@@ -5,7 +5,7 @@ import { createService, RULES } from '../../src/service/service.ts';
 import { ServiceError } from '../../src/base/errors/service-error.ts';
 import type { EventOf, JobOf, Kind, ModelKind } from '../../src/jobs/kinds.ts';
 import type { RequestLogEntry } from '../../src/protocol/request-log.ts';
-import type { EngineClient, KeyStore, Waiting } from '../../src/protocol/service-dependencies.ts';
+import type { EngineRequester, KeyStore, StageEvent } from '../../src/protocol/service-dependencies.ts';
 
 /** Every kind of request × every ending: what the log, the headers and the key's charge say. */
 
@@ -201,16 +201,16 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
   ],
 };
 
-function engineOf(ending: Ending): EngineClient {
+function engineOf(ending: Ending): EngineRequester {
   return {
     async *run<K extends Kind>(
       job: JobOf<K>,
       { signal }: { signal: AbortSignal },
-    ): AsyncGenerator<Waiting | EventOf<K>> {
-      yield { type: 'waiting', stage: 'queued' };
+    ): AsyncGenerator<StageEvent | EventOf<K>> {
+      yield { type: 'stage', stage: 'queued' };
       await sleep(QUEUE_MS, signal);
       if (ending === 'fails before') throw failure;
-      yield { type: 'waiting', stage: 'prefill', servedBy: FINGERPRINT };
+      yield { type: 'stage', stage: 'prefill', servedBy: FINGERPRINT };
       await sleep(PREFILL_MS, signal);
       if (ending === 'fails in prefill') throw failure;
       const events: EventOf<K>[] = EVENTS[job.kind];

@@ -2,13 +2,8 @@ import { expect, test, vi } from 'vitest';
 
 import type { JobOf, Kind } from '../../src/jobs/kinds.ts';
 import { UpstreamServer } from '../../src/routing/upstream/upstream-server.ts';
-import { upstreamChat } from '../../src/routing/upstream/upstream-chat.ts';
-import { upstreamDecision } from '../../src/routing/upstream/upstream-decision.ts';
-import { upstreamEmbedding } from '../../src/routing/upstream/upstream-embedding.ts';
+import { runOnServer } from '../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamError } from '../../src/routing/upstream/upstream-failures.ts';
-import { upstreamSpeech } from '../../src/routing/upstream/upstream-speech.ts';
-import { upstreamRerank } from '../../src/routing/upstream/upstream-rerank.ts';
-import { upstreamTranscription } from '../../src/routing/upstream/upstream-transcription.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
 
@@ -71,12 +66,12 @@ async function read(kind: ServerKind, body: string): Promise<void> {
   const server = new UpstreamServer({ engine: 'upstream', name: 's', ...common }, undefined, () => {});
   vi.spyOn(server, 'post').mockResolvedValue(new Response(kind === 'chat' ? `data: ${body}\n\n` : body));
   const events = {
-    chat: () => upstreamChat(server, JOBS.chat, never),
-    embedding: () => upstreamEmbedding(server, JOBS.embedding, never),
-    transcription: () => upstreamTranscription(server, JOBS.transcription, never),
-    speech: () => upstreamSpeech(server, JOBS.speech, never),
-    rerank: () => upstreamRerank(server, JOBS.rerank, never),
-    decision: () => upstreamDecision(server, JOBS.decision, never),
+    chat: () => runOnServer(server, JOBS.chat, never),
+    embedding: () => runOnServer(server, JOBS.embedding, never),
+    transcription: () => runOnServer(server, JOBS.transcription, never),
+    speech: () => runOnServer(server, JOBS.speech, never),
+    rerank: () => runOnServer(server, JOBS.rerank, never),
+    decision: () => runOnServer(server, JOBS.decision, never),
   }[kind]();
   for await (const event of events) void event;
 }

@@ -30,13 +30,13 @@ async function inspect({ kind, file }: HostileFile): Promise<void> {
     return;
   }
   const given = chosen(`${kind}.gguf`, file);
-  const { facts, name, bytes } = await inspectModel(kind === 'model' ? [given] : [model, given]);
+  const { traits, name, bytes } = await inspectModel(kind === 'model' ? [given] : [model, given]);
   expect(name.length).toBeLessThanOrEqual(100);
   expect(bytes).toBeLessThanOrEqual(file.length + model.size);
-  expect(facts.contextLength).toBeGreaterThan(0);
-  expect(facts.contextLength).toBeLessThanOrEqual(MAX_CONTEXT);
-  expect(facts.kvValues).toBeGreaterThanOrEqual(0);
-  expect(Number.isFinite(facts.kvValues)).toBe(true);
+  expect(traits.contextLength).toBeGreaterThan(0);
+  expect(traits.contextLength).toBeLessThanOrEqual(MAX_CONTEXT);
+  expect(traits.kvValues).toBeGreaterThanOrEqual(0);
+  expect(Number.isFinite(traits.kvValues)).toBe(true);
 }
 
 test(

@@ -11,6 +11,8 @@ export interface Behaviour {
   hidesRange?: boolean;
   /** Compresses what it sends; of a range, the bytes of the compressed file. */
   gzip?: boolean;
+  /** Sends so many bytes of a range at most. */
+  maxRange?: number;
   /** Answers requests for ranges with 416. */
   refusesRange?: boolean;
   /** Cuts the connection after so many bytes of an answer. */
@@ -39,13 +41,14 @@ export async function answerFile(
   response: ServerResponse,
   behaviour: Behaviour,
 ): Promise<number> {
-  const { etag, ignoresRange, hidesRange, cutAfter, stallAfter, delayMs = 0, gzip } = behaviour;
+  const { etag, ignoresRange, hidesRange, cutAfter, stallAfter, delayMs = 0, gzip, maxRange } = behaviour;
   const body = gzip ? compressed(behaviour.body) : behaviour.body;
   await new Promise((resolve) => setTimeout(resolve, delayMs));
   const range = ignoresRange ? null : /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
   const status = behaviour.status ?? (range && behaviour.refusesRange ? 416 : undefined);
   const from = range ? Number(range[1]) : 0;
-  const to = range ? Math.min(Number(range[2]) + 1, body.length) : body.length;
+  const last = range ? Math.min(Number(range[2]) + 1, from + (maxRange ?? Infinity)) : Infinity;
+  const to = Math.min(last, body.length);
   const part = body.subarray(from, to);
   const isPlain = range && !hidesRange;
   response.writeHead(status ?? (isPlain ? 206 : 200), {

@@ -9,7 +9,7 @@ export const fakeEmbedder = (
   kind: 'embedding',
   fingerprint: 'f',
   slots: 1,
-  facts: {},
+  traits: {},
   async *run({ input }) {
     const texts = 'texts' in input ? input.texts : [];
     given.push(texts);

@@ -1,4 +1,4 @@
-import type { WaitingStage } from '../../src/protocol/engine-port.ts';
+import type { Stage } from '../../src/protocol/engine-port.ts';
 import type { ChatJob, EngineFinishReason } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
 import type { DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
@@ -8,10 +8,10 @@ import type { SpeechEvent, SpeechJob } from '../../src/jobs/speech.ts';
 import type { ToolChoiceEvent, ToolChoiceJob } from '../../src/jobs/tool-choice.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
 import type {
-  EngineClient,
+  EngineRequester,
   EngineEvent,
   EngineRequest,
-  Waiting,
+  StageEvent,
 } from '../../src/protocol/service-dependencies.ts';
 import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { sampleOf } from './sample-json.ts';
@@ -36,7 +36,7 @@ export interface FakeReply {
   fail?: unknown;
   /** Ends without `done`. */
   breakOff?: boolean;
-  waiting?: WaitingStage;
+  waiting?: Stage;
   /** Ends the engine after so many deltas; another one loads for a while. */
   handOver?: { after: number; loadMs: number };
 }
@@ -53,7 +53,7 @@ export const QUEUE_FULL = new ServiceError({
 });
 
 /** An engine with a known text, which sees what is asked of it and whether it was freed. */
-export class FakeEngine implements EngineClient {
+export class FakeEngine implements EngineRequester {
   readonly jobs: (ChatJob | EmbeddingJob | RerankJob)[] = [];
   readonly transcriptions: TranscriptionJob[] = [];
   readonly decisions: DecisionJob[] = [];
@@ -78,9 +78,9 @@ export class FakeEngine implements EngineClient {
     this.reply = typeof reply === 'function' ? reply : () => reply;
   }
 
-  run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
+  run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<StageEvent | EventOf<K>> {
     this.origins.push(request.origin);
-    const runs: { [Each in Kind]: (job: JobOf<Each>) => AsyncIterable<Waiting | EventOf<Each>> } = {
+    const runs: { [Each in Kind]: (job: JobOf<Each>) => AsyncIterable<StageEvent | EventOf<Each>> } = {
       chat: (chat) => this.#chat(chat, request),
       embedding: (embedding) => this.#embed(embedding, request),
       transcription: (transcription) => this.#transcribe(transcription, request),
@@ -109,7 +109,7 @@ export class FakeEngine implements EngineClient {
 
   async *#reply(job: ChatJob, reply: FakeReply, { signal }: EngineRequest): AsyncGenerator<EngineEvent> {
     const { deltas = deltasFor(job), delayMs = 0, promptTokens = 7, cachedTokens = 0 } = reply;
-    if (reply.waiting) yield { type: 'waiting', stage: reply.waiting };
+    if (reply.waiting) yield { type: 'stage', stage: reply.waiting };
     await pause(reply.acceptAfterMs ?? 0, signal);
     if (reply.refuse) throw reply.refuse;
     yield { type: 'accepted', accepted: { promptTokens, fingerprint: FAKE_FINGERPRINT } };
@@ -124,7 +124,7 @@ export class FakeEngine implements EngineClient {
       this.yielded++;
       yield { type: 'delta', delta: { text, tokens: 1, ...logprobsOf(job, text, reply.logprob) } };
       if (this.yielded !== reply.handOver?.after) continue;
-      yield { type: 'waiting', stage: 'loading' };
+      yield { type: 'stage', stage: 'loading' };
       await pause(reply.handOver.loadMs, signal);
     }
     if (reply.fail) throw reply.fail;
@@ -140,7 +140,7 @@ export class FakeEngine implements EngineClient {
   async *#speak(
     { text }: SpeechJob,
     { signal }: EngineRequest,
-  ): AsyncGenerator<Waiting | SpeechEvent, void, undefined> {
+  ): AsyncGenerator<StageEvent | SpeechEvent, void, undefined> {
     await pause(0, signal);
     yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT };
     yield { type: 'delta', bytes: new Uint8Array([1, 2, 3]), text };
@@ -150,7 +150,7 @@ export class FakeEngine implements EngineClient {
   async *#transcribe(
     job: TranscriptionJob,
     { signal }: EngineRequest,
-  ): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
+  ): AsyncGenerator<StageEvent | TranscriptionEvent, void, undefined> {
     this.transcriptions.push(job);
     await pause(0, signal);
     yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT };
@@ -170,7 +170,7 @@ export class FakeEngine implements EngineClient {
   async *#decide(
     job: DecisionJob,
     { signal }: EngineRequest,
-  ): AsyncGenerator<Waiting | DecisionEvent, void, undefined> {
+  ): AsyncGenerator<StageEvent | DecisionEvent, void, undefined> {
     this.decisions.push(job);
     await pause(0, signal);
     const answers = job.questions.map(({ type, options }) => {
@@ -186,7 +186,7 @@ export class FakeEngine implements EngineClient {
   async *#choose(
     job: ToolChoiceJob,
     { signal }: EngineRequest,
-  ): AsyncGenerator<Waiting | ToolChoiceEvent, void, undefined> {
+  ): AsyncGenerator<StageEvent | ToolChoiceEvent, void, undefined> {
     this.toolChoices.push(job);
     await pause(0, signal);
     yield { type: 'done', scores: this.toolScores, promptTokens: 12, fingerprint: FAKE_FINGERPRINT };
@@ -196,16 +196,16 @@ export class FakeEngine implements EngineClient {
   async *#rank(
     job: RerankJob,
     { signal }: EngineRequest,
-  ): AsyncGenerator<Waiting | RerankEvent, void, undefined> {
+  ): AsyncGenerator<StageEvent | RerankEvent, void, undefined> {
     this.jobs.push(job);
     yield* this.#wait(signal);
     const scores = job.documents.map(({ length }) => 1 - 1 / (1 + length));
     yield { type: 'done', scores, promptTokens: 2, fingerprint: FAKE_FINGERPRINT };
   }
 
-  async *#wait(signal: AbortSignal): AsyncGenerator<Waiting, void, undefined> {
+  async *#wait(signal: AbortSignal): AsyncGenerator<StageEvent, void, undefined> {
     const { waiting, acceptAfterMs = 0, refuse } = this.embedding;
-    if (waiting) yield { type: 'waiting', stage: waiting };
+    if (waiting) yield { type: 'stage', stage: waiting };
     await pause(acceptAfterMs, signal);
     if (refuse) throw refuse;
   }
@@ -213,7 +213,7 @@ export class FakeEngine implements EngineClient {
   async *#embed(
     job: EmbeddingJob,
     { signal }: EngineRequest,
-  ): AsyncGenerator<Waiting | EmbeddingEvent, void, undefined> {
+  ): AsyncGenerator<StageEvent | EmbeddingEvent, void, undefined> {
     this.jobs.push(job);
     yield* this.#wait(signal);
     const lengths =

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-
-import { namesIn } from '../../src/node/engine-files/linker/function-names.ts';
 import {
+  namesIn,
   joined,
   KIND,
   leb,

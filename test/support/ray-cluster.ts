@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-import { cacheFolder } from '../../src/node/cli/pull/cache-folder.ts';
-import { findPython } from '../../src/node/cli/pull/wheels.ts';
+import { cacheFolder } from '../../src/node/cli/pull-command.ts';
+import { findPython } from '../../src/node/cli/pull/packages.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const EXAMPLE = resolve('examples/ray-serve');

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, vi } from 'vitest';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
-import type { EngineClient } from '../../src/protocol/service-dependencies.ts';
+import type { EngineRequester } from '../../src/protocol/service-dependencies.ts';
 import type { CatalogModel } from '../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import { writeSettings } from '../../src/database/database.ts';
@@ -28,9 +28,9 @@ export interface UpstreamModel<A> {
   answer(response: ServerResponse): void;
   /** The model, and an engine that asks the server first, unless `route` says otherwise. */
   connect(
-    device: EngineClient,
+    device: EngineRequester,
     route?: NonNullable<CatalogModel['route']>,
-  ): { model: CatalogModel; engine: EngineClient };
+  ): { model: CatalogModel; engine: EngineRequester };
 }
 
 /** Sets up the model `m` for the tests of a file: on a server, with the key `secret`, and behind it on the device. */

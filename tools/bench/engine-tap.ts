@@ -2,7 +2,7 @@ import type { Page, Worker } from 'playwright';
 
 /** Something that the engine's worker sent, and when, in milliseconds since 1970. */
 export interface Sent {
-  /** `accepted`, `done` and so on, as in src/protocol/engine-port.ts; `engine`: to llama.cpp; `closed`: an abort is through. */
+  /** `connected`, `done` and so on, as in src/protocol/engine-port.ts; `engine`: to llama.cpp; `closed`: an abort is through. */
   what: string;
   at: number;
   /** Time of the embedding engine, in its `done`. */

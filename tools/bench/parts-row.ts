@@ -21,9 +21,9 @@ export async function firstTokenParts({ page, rounds }: Stage): Promise<Row> {
     const sent = await tap.take();
     const at = (what: string): number =>
       sent.find((each) => each.what === what && each.at >= began)?.at ?? Number.NaN;
-    const [accepted, engine, delta] = [at('accepted'), at('engine'), at('delta')];
-    there?.push(accepted - began);
-    asked?.push(engine - accepted);
+    const [connected, engine, delta] = [at('connected'), at('engine'), at('delta')];
+    there?.push(connected - began);
+    asked?.push(engine - connected);
     model?.push(delta - engine);
     back?.push(first - delta);
     values.push(first - began - (delta - engine));

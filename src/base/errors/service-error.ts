@@ -41,7 +41,7 @@ export class ServiceError extends Error {
 
   /** @param wire its defaults are those of a 500 without a code */
   constructor(wire: Partial<WireError> & { message: string }, { headers = {}, cause }: Options = {}) {
-    // Both may quote a caller's text.
+    // Both may quote a client's text.
     const message = escaped(wire.message);
     const param = wire.param == null ? null : escaped(wire.param);
     super(message, cause === undefined ? undefined : { cause });
@@ -113,6 +113,9 @@ export const protocolMismatch = (): ServiceError =>
     'protocol_mismatch',
     'The tabs of this site and its service worker run different versions. Reload every tab of this site.',
   );
+
+/** Advice for a full storage. */
+export const PRIVATE_WINDOW = 'A private window has less storage than another one.';
 
 /** Error of private windows and full disks. The browser's own is not shown: it may name files of the user. */
 export const storageUnavailable = (): ServiceError =>

@@ -14,5 +14,5 @@ export interface WireError {
   /** Whether the device's queue is full: a further job of a running request waits for a place. */
   isQueueFull?: true;
   /** Whether another variant of the model may answer in the same call: nothing was sent. */
-  passOn?: true;
+  passOn?: boolean;
 }

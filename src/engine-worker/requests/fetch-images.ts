@@ -6,8 +6,10 @@ import type { ChatImage } from '#jobs';
 const MAX_IMAGES = 16;
 /** Maximum total size of the images that a request fetches: they are in this worker's memory at once. */
 const MAX_FETCHED_BYTES = 80_000_000;
-/** Maximum characters of a URL. Some clients send base64 without `data:`, which would be a path of this site. */
+/** Maximum characters of a URL. */
 const MAX_URL = 8192;
+/** A URL, or a path of this site. Some clients send base64 without `data:`, that of a JPEG begins like a path. */
+const ADDRESS = /^(?:https?:\/\/|\/(?!9j\/))/i;
 /** Time limit for all images of a request. */
 const FETCH_MS = 20_000;
 
@@ -80,13 +82,15 @@ async function fetchImage(
   }
 }
 
+const MUST_BE =
+  'must have a URL that begins with `data:image/png;base64,` (or another image type), https:// or http://, or a path of this site that begins with /';
+
 /** Checks an image's URL: a prompt must not trigger requests to unlisted origins. @throws ServiceError 400 */
 export function imageUrl(given: string, param: string, origins: readonly string[]): URL {
   const siteOrigin = location.origin;
-  const canParse = given.length <= MAX_URL && URL.canParse(given, siteOrigin);
+  const canParse = given.length <= MAX_URL && ADDRESS.test(given) && URL.canParse(given, siteOrigin);
   const url = canParse ? new URL(given, siteOrigin) : null;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
-    throw invalidField(param, 'must have a `data:` URL, or one that begins with https:// or http://');
+  if (!url || url.username || url.password) throw invalidField(param, MUST_BE);
   if (
     url.origin === siteOrigin ||
     origins.some((each) => URL.canParse(each) && new URL(each).origin === url.origin)

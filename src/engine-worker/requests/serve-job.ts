@@ -10,14 +10,14 @@ import {
   type Kind,
   type ModelOf,
 } from '#jobs';
-import type { Origin, StageDetails, WaitingStage } from '#protocol';
+import type { Origin, StageDetails, Stage } from '#protocol';
 import type { LoadedModel, ModelManager } from '#models';
 import type { Engine } from '#engine-kit';
 import { JobPaused, Lease, type Claim } from '#scheduling';
 import { leaseOptions, jobRules } from './job-rules.ts';
 
 /** Reports the waiting stage and the details known so far. */
-export type OnStage = (stage: WaitingStage, details?: StageDetails) => void;
+export type OnStage = (stage: Stage, details?: StageDetails) => void;
 
 export interface JobSink<K extends Kind> {
   onStage: OnStage;

@@ -60,9 +60,9 @@ export function servePort(port: EnginePort, serving: Serving, link?: MessagePort
       void answer(data);
     }
   };
-  const accepted = { type: 'accepted', version: PROTOCOL_VERSION, epoch: serving.epoch } as const;
-  if (link) port.postMessage({ ...accepted, link }, [link]);
-  else send(accepted);
+  const connected = { type: 'connected', version: PROTOCOL_VERSION, epoch: serving.epoch } as const;
+  if (link) port.postMessage({ ...connected, link }, [link]);
+  else send(connected);
 
   async function answer(question: AskedQuestion): Promise<void> {
     if (question.version !== PROTOCOL_VERSION) {
@@ -121,7 +121,7 @@ export function servePort(port: EnginePort, serving: Serving, link?: MessagePort
       send({ type: 'loaded' });
     } else {
       const sink: JobSink<Kind> = {
-        onStage: (stage, details) => send({ type: 'waiting', stage, ...details }),
+        onStage: (stage, details) => send({ type: 'stage', stage, ...details }),
         async send(event) {
           if (event.type === 'delta') await credit.take(signal);
           send({ type: 'event', event });

@@ -15,7 +15,7 @@ const NOT_DECODED = `could not be decoded within ${DECODE_TIMEOUT_MS / 1000} s a
 /** Shared by all models, so that only one image is decoded at a time. */
 const decoder = new RestartableHelper<typeof imageWorker>('image');
 let idle: ReturnType<typeof setTimeout> | undefined;
-const turns = new Mutex();
+const mutex = new Mutex();
 
 /**
  * Decodes a request's images, already fetched, in a worker that is ended if an image takes too long.
@@ -23,21 +23,21 @@ const turns = new Mutex();
  */
 export async function decodeImages<Image>(
   images: readonly ChatImage[],
-  decode: (worker: Remote<typeof imageWorker>, source: Blob | string) => Promise<Decoded<Image>>,
+  decode: (worker: Remote<typeof imageWorker>, image: Blob | string) => Promise<Decoded<Image>>,
   signal: AbortSignal,
 ): Promise<Image[]> {
   const decoded: Image[] = [];
   for (const { file, url, param } of images) {
     const timeoutMs = DECODE_TIMEOUT_MS;
     const toError = (): Error => invalidField(param, NOT_DECODED);
-    const turn = turns.run(async () => {
+    const decoding = mutex.run(async () => {
       signal.throwIfAborted();
       clearTimeout(idle);
       return decoder
         .call((worker) => decode(worker, file ?? url), { timeoutMs, toError, signal })
         .finally(() => (idle = setTimeout(() => decoder.stop(), IDLE_MS)));
     });
-    const { image, fault } = await abortable(turn, signal);
+    const { image, fault } = await abortable(decoding, signal);
     if (fault !== null) throw invalidField(param, fault);
     decoded.push(image);
   }

@@ -1,10 +1,11 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 
-import { halvedLengths, MIN_CONTEXT, libraryPath, type WebLlmVariant } from '#catalog';
+import { halvedLengths, MIN_CONTEXT } from '#catalog';
+import { libraryPath, type WebLlmVariant } from './rules.ts';
 import { requestAdapter, loadFitting, type Engine, type EngineContext, type LoadEngine } from '#engine-kit';
 import { abortable } from '#base';
 import { serveArtifacts } from './internals/artifact-cache.ts';
-import { WebLlmChatEngine } from './web-llm-engine.ts';
+import { webLlmEngine } from './web-llm-engine.ts';
 import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
 import { withGpuDevice } from './internals/gpu-device.ts';
 import { LIBRARY, type ModelFiles, openModelFiles } from './web-llm-files.ts';
@@ -58,12 +59,12 @@ async function loadOnce(
     if (what !== undefined) context.onProgress({ phase, loadedBytes: progress * totalBytes, totalBytes });
   };
   const engine = watchedEngine(webLlm, watch, { appConfig, initProgressCallback, logLevel: 'SILENT' });
-  const devices: GPUDevice[] = [];
+  const gpuDevices: GPUDevice[] = [];
   const lost = new AbortController();
-  const onDevice = (device: GPUDevice): void => {
-    devices.push(device);
+  const onDevice = (gpuDevice: GPUDevice): void => {
+    gpuDevices.push(gpuDevice);
     // web-llm destroys the device if a buffer cannot be allocated.
-    void device.lost.then(({ message }) => lost.abort(new Error(`out of memory: ${message}`)));
+    void gpuDevice.lost.then(({ message }) => lost.abort(new Error(`out of memory: ${message}`)));
   };
   const stop = (): void => void engine.unload();
   context.signal.addEventListener('abort', stop, { once: true });
@@ -74,10 +75,10 @@ async function loadOnce(
     );
     // A cancelled load ends without an error.
     context.signal.throwIfAborted();
-    const device = devices.at(-1);
-    if (!device) throw new Error('web-llm opened no GPU device');
+    const gpuDevice = gpuDevices.at(-1);
+    if (!gpuDevice) throw new Error('web-llm opened no GPU device');
     const loadedLength = contextLength ?? variant.contextLength;
-    return new WebLlmChatEngine({
+    return webLlmEngine({
       engine,
       watch,
       chatConfig: files.chatConfig,
@@ -85,12 +86,12 @@ async function loadOnce(
       fingerprint: `${variant.name}-web-llm-webgpu-${loadedLength}`,
       contextLength: loadedLength,
       ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),
-      lost: device.lost,
+      lost: gpuDevice.lost,
     });
   } catch (error) {
-    for (const device of devices) device.destroy();
+    for (const gpuDevice of gpuDevices) gpuDevice.destroy();
     context.signal.throwIfAborted();
-    throw asLoadFailure(error, variant.name, libraryPath(variant), devices.length > 0);
+    throw asLoadFailure(error, variant.name, libraryPath(variant), gpuDevices.length > 0);
   } finally {
     context.signal.removeEventListener('abort', stop);
     artifacts.close();

@@ -1,7 +1,7 @@
 import { z } from '#base/full-zod';
 
-import { isControlToken } from '#chat-template';
-import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from '#catalog';
+import { isBracketed, isControlToken } from '#chat-template';
+import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from './rules.ts';
 import type { EngineContext } from '#engine-kit';
 import { corruptFile, parseJson } from '#base';
 import type { ReadArtifact } from './internals/artifact-cache.ts';
@@ -15,6 +15,7 @@ const chatConfigSchema = z.object({
   sliding_window_size: z.int().default(-1),
   tokenizer_files: z.array(z.string()).min(1),
   conv_template: z.object({
+    system_template: z.string().optional(),
     roles: z.record(z.string(), z.string()),
     role_templates: z.record(z.string(), z.string()).optional(),
     seps: z.array(z.string()).min(1),
@@ -46,7 +47,7 @@ export interface ModelFiles {
   chatConfig: MlcChatConfig;
   /** Total size of all shards. */
   weightBytes: number;
-  /** Texts of the special tokens. */
+  /** Texts of the special tokens, and of others that mark turns. */
   reserved: string[];
   read: ReadArtifact;
 }
@@ -84,10 +85,21 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
   const { added_tokens: added } = chatConfig.tokenizer_files.includes(TOKENIZER)
     ? await parse(`${folder}/${TOKENIZER}`, await read(TOKENIZER), tokenizerSchema)
     : { added_tokens: [] };
+  const {
+    system_template: system = '',
+    roles,
+    role_templates: templates = {},
+    seps,
+  } = chatConfig.conv_template;
+  const written = [system, ...Object.values(roles), ...Object.values(templates), ...seps].join('\n');
   return {
     chatConfig,
     weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0),
-    reserved: added.flatMap(({ content, special }) => (special || isControlToken(content) ? [content] : [])),
+    reserved: added.flatMap(({ content, special }) =>
+      special || isControlToken(content) || (isBracketed(content) && written.includes(content))
+        ? [content]
+        : [],
+    ),
     read,
   };
 }

@@ -6,7 +6,7 @@ import type {
 } from '@mlc-ai/web-llm';
 import { engineFields, foldSeed, type ChatJob, type ChatMessage, type Constraint } from '#jobs';
 import { invalidField, requestError } from '#base';
-import { withToolCalls, refuseUnknownTokens, type CallerText } from '#chat-template';
+import { withToolCalls, refuseUnknownTokens, type ClientText } from '#chat-template';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
 /** A job as a request to web-llm. */
@@ -28,7 +28,7 @@ const SEEDS = 2 ** 31 - 1;
 export function toWebLlmRequest(
   job: ChatJob,
   config: MlcChatConfig,
-  callers: CallerText,
+  clientText: ClientText,
   replyPrefix = '',
 ): WebLlmRequest {
   const common = sampling(job, config);
@@ -39,14 +39,14 @@ export function toWebLlmRequest(
       const message = 'This model cannot constrain a raw completion: use chat completions.';
       throw requestError(400, message, null, 'response_format');
     }
-    const prompt = callers.append(job.input.prompt, partial);
+    const prompt = clientText.append(job.input.prompt, partial);
     return { input: { completion: { ...common, prompt } }, replyStart: '' };
   }
-  const { messages, replyStart } = arrange(job.input.messages, config, callers);
+  const { messages, replyStart } = arrange(job.input.messages, config, clientText);
   const format = job.constraint && toFormat(job.constraint);
   return {
     input: { chat: { ...common, messages, ...(format && { response_format: format }) } },
-    replyStart: callers.append(replyPrefix, replyStart + partial),
+    replyStart: clientText.append(replyPrefix, replyStart + partial),
   };
 }
 
@@ -93,7 +93,7 @@ const toEbnf = (gbnf: string): string =>
   );
 
 /** Arranges messages as web-llm requires: one system message at the front, and a user or tool message at the end. */
-function arrange(messages: ChatMessage[], config: MlcChatConfig, callers: CallerText) {
+function arrange(messages: ChatMessage[], config: MlcChatConfig, clientText: ClientText) {
   const { roles, role_templates: templates } = config.conv_template;
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const turns = messages.filter(({ role }) => role !== 'system');
@@ -102,7 +102,7 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig, callers: Caller
   const isBegun = last?.role === 'assistant' && !last.toolCalls?.length;
   const replyStart = isBegun ? (turns.pop()?.content ?? '') : '';
 
-  const plain = (text: string): string => callers.append('', text);
+  const plain = (text: string): string => clientText.append('', text);
   const literal = (role: string, text: string): string =>
     templates?.[role] === undefined ? plain(text) : escape(plain(text));
   const arranged: ChatCompletionMessageParam[] = turns.map((message) => {

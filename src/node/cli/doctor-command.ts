@@ -1,6 +1,6 @@
 import { print } from './output.ts';
 import { examineSite } from './doctor/examine.ts';
-import type { Level } from './doctor/finding.ts';
+import type { Level } from './doctor/answers.ts';
 import { parseFlags, UsageError } from './arguments.ts';
 import { Progress } from './progress.ts';
 

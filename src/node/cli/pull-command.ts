@@ -1,14 +1,15 @@
 import { defaultCatalog } from '#catalog/default';
 import { extendCatalog } from '#catalog/parse';
 import { parseFlags, UsageError } from './arguments.ts';
-import { gitHint } from './git-hint.ts';
 import { shown } from './output.ts';
-import { cacheFolder } from './pull/cache-folder.ts';
 import { Progress } from './progress.ts';
 import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';
 import { defaultSources } from './pull/sources.ts';
 import { MODEL_LISTS } from '../model-lists.ts';
+import { spawnSync } from 'node:child_process';
+import { relative, resolve, join } from 'node:path';
+import { homedir } from 'node:os';
 
 export const DEFAULT_FOLDER = 'public/models';
 
@@ -80,4 +81,28 @@ export async function pullWeights(
       progress.line('Interrupted. The downloaded part is kept: run this again to continue.');
     throw error;
   }
+}
+
+/** Says how to keep a folder of weights out of git; null: git ignores it, or is not used. */
+export function gitHint(folder: string, cwd = process.cwd()): string | null {
+  // 0: ignored, 1: not ignored, 128: no repository; null: no git.
+  const { status } = spawnSync('git', ['check-ignore', '--quiet', '--', `${folder}/x`], {
+    cwd,
+    stdio: 'ignore',
+  });
+  if (status !== 1) return null;
+  const path = relative(cwd, resolve(cwd, folder)).replaceAll('\\', '/');
+  const how = /^(\.\.)?(\/|$)/.test(path)
+    ? 'take care not to commit the weights'
+    : `add a line "${shown(path)}/" to .gitignore, so that the weights are not committed`;
+  return `git does not ignore ${shown(folder)}: ${how}.`;
+}
+
+/** The user's own cache, in which weights outlive a clone. `LOCALTEXT_CACHE` overrides it. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
+  if (env['LOCALTEXT_CACHE']) return resolve(env['LOCALTEXT_CACHE']);
+  if (platform === 'win32')
+    return join(env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'localtext', 'Cache');
+  if (platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'localtext');
+  return resolve(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'localtext');
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-import { namesIn } from './linker/function-names.ts';
+import { namesIn } from './linker/wasm-module.ts';
 import { linkObject } from './linker/link-object.ts';
 import { checkStructs, REPLACED } from './linker/llama-abi.ts';
 import { packageFile } from '../package-files.ts';

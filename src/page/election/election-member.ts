@@ -1,6 +1,6 @@
 import { abortable, backoff, delay, withTimeout, protocolMismatch, serverError, ServiceError } from '#base';
 import {
-  listenForCalls,
+  listenDirectly,
   LEADER_EXIT_CHANNEL,
   leaderLock,
   leaderUrlLock,
@@ -30,18 +30,18 @@ const THEFT_ROW_MS = 30_000;
 
 type State =
   /** Another tab leads, or this one has left. */
-  | { type: 'waiting' }
+  | { type: 'standby' }
   /** This tab leads. Ports wait for the worker. */
   | { type: 'starting'; ports: MessagePort[] }
   | { type: 'serving'; worker: EngineWorker }
-  /** The worker does not start. Until it does, requests are refused, and so are calls on its channel. */
-  | { type: 'failing'; error: ServiceError; calls: BroadcastChannel };
+  /** The worker does not start. Until it does, requests are refused, and so are direct ports. */
+  | { type: 'failing'; error: ServiceError; direct: BroadcastChannel };
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
 export class ElectionMember extends EventTarget {
   readonly scope: string;
   readonly #settings: EngineSettings;
-  #state: State = { type: 'waiting' };
+  #state: State = { type: 'standby' };
   /** Starts in a row that have failed. */
   #failures = 0;
   /** Starts in a row that have failed, or whose worker ended soon. */
@@ -51,8 +51,8 @@ export class ElectionMember extends EventTarget {
 
   /** The wait of `queueAgain()`, which its callers share. */
   #leaving: Promise<void> | null = null;
-  /** Aborted when the lock of this turn is lost or given up. */
-  #turn = new AbortController();
+  /** Aborted when the lock of this term is lost or given up. */
+  #term = new AbortController();
 
   constructor(scope: string, settings: EngineSettings) {
     super();
@@ -61,7 +61,7 @@ export class ElectionMember extends EventTarget {
   }
 
   get leading(): boolean {
-    return this.#state.type !== 'waiting';
+    return this.#state.type !== 'standby';
   }
 
   /**
@@ -71,8 +71,8 @@ export class ElectionMember extends EventTarget {
   async run(leave: AbortSignal): Promise<void> {
     const { locks } = navigator;
     while (!leave.aborted) {
-      const turn = (this.#turn = new AbortController());
-      const signal = AbortSignal.any([leave, turn.signal]);
+      const term = (this.#term = new AbortController());
+      const signal = AbortSignal.any([leave, term.signal]);
       let isStolen = false;
       let leading: Promise<MessagePort[]> | undefined;
       const lead = () => {
@@ -90,7 +90,7 @@ export class ElectionMember extends EventTarget {
         this.#thefts = { count: now - at < THEFT_ROW_MS ? count + 1 : 1, at: now };
         // Another script has stolen the lock: two tabs would lead.
         isStolen = true;
-        turn.abort(error);
+        term.abort(error);
       });
       const { count } = this.#thefts;
       const ports = (await leading) ?? [];
@@ -112,29 +112,29 @@ export class ElectionMember extends EventTarget {
   }
 
   async #leaveIdle(): Promise<void> {
-    const { signal } = this.#turn;
+    const { signal } = this.#term;
     while (this.leading && !signal.aborted && (await requestsRun(navigator.locks, this.scope)))
       await delay(POLL_INTERVAL_MS);
     if (!signal.aborted) await this.#giveWay();
   }
 
   async #giveWay(): Promise<void> {
-    const turn = this.#turn;
+    const term = this.#term;
     const { pending = [] } = await navigator.locks.query();
-    if (pending.some(({ name }) => name === leaderLock(this.scope))) turn.abort();
+    if (pending.some(({ name }) => name === leaderLock(this.scope))) term.abort();
   }
 
   /** Owns the lock and a worker until aborted. Returns the ports that no worker has taken. */
   async #lead(signal: AbortSignal): Promise<MessagePort[]> {
     this.#enter({ type: 'starting', ports: [] });
     while (!signal.aborted) await this.#ownWorker(signal);
-    return this.#enter({ type: 'waiting' });
+    return this.#enter({ type: 'standby' });
   }
 
   /** Passes a request's port on, or closes it when this tab does not lead. */
   serve(port: MessagePort, version: number): void {
     const state = this.#state;
-    if (state.type === 'waiting') port.close();
+    if (state.type === 'standby') port.close();
     else if (version !== PROTOCOL_VERSION) refuse(port, protocolMismatch());
     else if (state.type === 'serving') state.worker.serve(port);
     else if (state.type === 'failing') refuse(port, state.error);
@@ -181,15 +181,15 @@ export class ElectionMember extends EventTarget {
           ? await workerFailed(error, signal)
           : null;
     if (!failure || signal.aborted) return;
-    const calls = listenForCalls(this.scope, (port) => refuse(port, failure));
-    for (const port of this.#enter({ type: 'failing', error: failure, calls })) refuse(port, failure);
+    const direct = listenDirectly(this.scope, (port) => refuse(port, failure));
+    for (const port of this.#enter({ type: 'failing', error: failure, direct })) refuse(port, failure);
   }
 
   /** Enters a state. Returns the ports that waited in the previous one. */
   #enter(state: State): MessagePort[] {
     const before = this.#state;
     this.#state = state;
-    if (before.type === 'failing') before.calls.close();
+    if (before.type === 'failing') before.direct.close();
     this.dispatchEvent(new Event('change'));
     return before.type === 'starting' ? before.ports : [];
   }

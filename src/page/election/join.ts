@@ -47,19 +47,19 @@ function takePart(
   const { signal } = stop;
   listen(member, signal);
 
-  let turn: AbortController | null = null;
-  const turns = new Mutex();
+  let term: AbortController | null = null;
+  const mutex = new Mutex();
   const run = (): void => {
-    if (turn) return;
-    turn = new AbortController();
-    const either = AbortSignal.any([signal, turn.signal]);
-    turns
+    if (term) return;
+    term = new AbortController();
+    const either = AbortSignal.any([signal, term.signal]);
+    mutex
       .run(() => member.run(either))
       .catch((error: unknown) => console.error('localtext: this tab cannot run an engine', error));
   };
   const pause = (): void => {
-    turn?.abort();
-    turn = null;
+    term?.abort();
+    term = null;
   };
   run();
   shareSettings(member, settings, signal);

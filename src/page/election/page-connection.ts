@@ -9,7 +9,7 @@ export const pageConnection = (member: ElectionMember): EngineConnection => ({
   transport: {
     offer(ways) {
       if (member.leading) member.serve(ways.openPort(), PROTOCOL_VERSION);
-      else ways.callWorker();
+      else ways.openDirect();
       return Promise.resolve();
     },
   },

@@ -10,12 +10,15 @@ export interface LoadView {
   button?: 'Download' | 'Load' | 'Cancel' | 'Try again';
 }
 
-/** @param cancelled whether the visitor has cancelled this load, which continues for another tab */
+/**
+ * @param cancelled whether the visitor has cancelled this load, which continues for another tab
+ * @param waits whether the download has received no bytes for a while
+ */
 export function viewOf(
   id: string,
   model: ModelState,
   { status }: LocaltextState,
-  cancelled: boolean,
+  { cancelled, waits }: { cancelled?: boolean; waits?: boolean },
 ): LoadView {
   const { state, progress, secondsLeft, error } = model;
   const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
@@ -28,9 +31,13 @@ export function viewOf(
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
-  const time = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
-  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${time}`;
+  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${restText(secondsLeft, waits)}`;
   return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
+}
+
+function restText(secondsLeft: number | null, waits?: boolean): string {
+  if (waits) return ', waiting for the connection';
+  return secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
 }
 
 const failedView = (id: string, error: ModelState['error']): LoadView => ({

@@ -1,6 +1,9 @@
 import type { LocaltextStore } from './localtext-store.ts';
 import { type LoadView, viewOf } from './load-view.ts';
 
+/** Time without new bytes after which a download waits for the connection. */
+const SILENCE_MS = 5000;
+
 export interface ShowModelOptions {
   /** Whether a download requires a click. Default true. A stored model is loaded at once in any case. */
   ask?: boolean;
@@ -34,6 +37,9 @@ export function showModel(
   button.type = 'button';
   let confirmed = !ask;
   let cancelled = false;
+  let waits = false;
+  let loadedBytes: number | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
   let action: LoadView['button'];
 
   // Elements that stay are not inserted again: they would lose the focus, or a click.
@@ -49,7 +55,16 @@ export function showModel(
   /** @returns whether the model is ready */
   const draw = (): boolean => {
     const model = store.getModel(id);
-    const view = viewOf(id, model, store.getState(), cancelled);
+    if (model.progress?.loadedBytes !== loadedBytes) {
+      ({ loadedBytes } = model.progress ?? {});
+      waits = false;
+      clearTimeout(silence);
+      silence = setTimeout(() => {
+        waits = true;
+        if (!signal?.aborted) draw();
+      }, SILENCE_MS);
+    }
+    const view = viewOf(id, model, store.getState(), { cancelled, waits });
     if (text.textContent !== view.text) text.textContent = view.text;
     details.textContent = view.details ?? '';
     action = view.button;

@@ -3,21 +3,21 @@ import { yieldToEventLoop } from '#browser';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 
 /** Maximum computation before yielding to other requests: buffered data would be read without a pause. */
-const MAX_TURN_MS = 8;
+const MAX_SLICE_MS = 8;
 
-/** End of the last turn that a request waits for. */
-let turns: Promise<unknown> = Promise.resolve();
+/** End of the last slice that a request waits for. */
+let line: Promise<unknown> = Promise.resolve();
 
 /**
- * Milliseconds for which a request computes before it lets others have their turn. All requests wait in one line.
+ * Milliseconds for which a request computes before it lets others compute. All requests wait in one line.
  * Otherwise each step of a short request waits for a slice of every other request.
  */
 export class TimeSlice {
   #began = performance.now();
 
   async yieldWhenOver(): Promise<void> {
-    if (performance.now() - this.#began < MAX_TURN_MS) return;
-    await (turns = turns.then(yieldToEventLoop));
+    if (performance.now() - this.#began < MAX_SLICE_MS) return;
+    await (line = line.then(yieldToEventLoop));
     this.#began = performance.now();
   }
 }
@@ -84,11 +84,14 @@ export async function* streamBytes(
   }
 }
 
+/** Maximum time to send an answer that is computed already. */
+const MAX_BODY_MS = 60_000;
+
 /** Minimum average bytes per JSON value: `{}` takes three, and forty times as much memory. */
 const BYTES_PER_VALUE = 16;
 
 /** A whole answer as JSON. @throws UpstreamError past the bounds; SyntaxError */
-export async function readJsonBody(response: Response, maxBytes: number, ms: number): Promise<unknown> {
+export async function readJsonBody(response: Response, maxBytes: number, ms = MAX_BODY_MS): Promise<unknown> {
   const deadline = new Deadline();
   deadline.set(ms, 'did not end its answer');
   const parts: Uint8Array<ArrayBuffer>[] = [];

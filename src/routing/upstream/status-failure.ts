@@ -1,10 +1,10 @@
-import type { ErrorCode, WireError } from '#base';
+import type { ErrorCode, WireError, z } from '#base';
 import { errorSchema } from './answer-schemas.ts';
 import { readJsonBody } from './read-answer.ts';
 import { upstreamError, UpstreamError } from './upstream-failures.ts';
 
-/** Errors of the caller: the server's message is passed on. */
-const CALLERS = new Set([400, 413, 422]);
+/** Errors whose message is passed on: those of the caller, and limits. */
+const DESCRIBED = new Set([400, 413, 422, 429]);
 
 /** A 429 with a shorter `retry-after`, or none, is passed on: the client waits and retries. */
 const LONG_RETRY_AFTER_MS = 5000;
@@ -28,19 +28,30 @@ export async function statusFailure(
   passThrough: readonly number[] = [],
 ): Promise<UpstreamError> {
   const { status, headers } = response;
-  const isLimit = status === 429;
-  const isForCaller = passThrough.includes(status);
-  const hasDetails = isLimit || isForCaller || CALLERS.has(status);
-  // Unread, it would hold one of the few connections that a browser opens to a host.
-  if (!hasDetails) void response.body?.cancel().catch(() => undefined);
+  const isForClient = passThrough.includes(status);
   const retryAfterMs = retryAfter(headers);
   const more = retryAfterMs === undefined ? {} : { retryAfterMs };
-  if (!hasDetails) return undescribedFailure(status, more);
+  if (!isForClient && !DESCRIBED.has(status)) {
+    // Unread, it would hold one of the few connections that a browser opens to a host.
+    void response.body?.cancel().catch(() => undefined);
+    return undescribedFailure(status, more);
+  }
   const details = await readError(response, key);
   if (details instanceof UpstreamError) return details;
-  const isShort = (retryAfterMs ?? 0) <= LONG_RETRY_AFTER_MS;
-  const shown = isForCaller || isLimit ? status : 400;
-  return describedFailure(shown, details, more, isForCaller || !isLimit || isShort);
+  const shown = isForClient || status === 429 ? status : 400;
+  const isLongLimit = status === 429 && (retryAfterMs ?? 0) > LONG_RETRY_AFTER_MS;
+  return new UpstreamError(
+    // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
+    (details.code as ErrorCode) || defaultCode(shown),
+    details.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${shown}.`,
+    {
+      status: shown,
+      type: typeOf(shown),
+      param: details.param || null,
+      passOn: isLongLimit && !isForClient,
+      ...more,
+    },
+  );
 }
 
 /** Error in our words: the server's may tell of the site's key, or of its inside. */
@@ -56,27 +67,6 @@ function undescribedFailure(status: number, more: { retryAfterMs?: number }): Up
   return upstreamError('upstream_failed', message, more);
 }
 
-interface ErrorDetails {
-  message: string;
-  code: string;
-  param: string;
-}
-
-function describedFailure(
-  status: number,
-  details: ErrorDetails,
-  more: { retryAfterMs?: number },
-  isForCaller: boolean,
-): UpstreamError {
-  return new UpstreamError(
-    // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
-    (details.code as ErrorCode) || defaultCode(status),
-    details.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`,
-    { status, type: typeOf(status), param: details.param || null, ...more },
-    isForCaller,
-  );
-}
-
 function typeOf(status: number): WireError['type'] {
   if (status === 429) return 'rate_limit_error';
   return status < 500 ? 'invalid_request_error' : 'server_error';
@@ -88,7 +78,10 @@ function defaultCode(status: number): ErrorCode | null {
   return status < 500 ? null : 'upstream_failed';
 }
 
-async function readError(response: Response, key: string | undefined): Promise<UpstreamError | ErrorDetails> {
+async function readError(
+  response: Response,
+  key: string | undefined,
+): Promise<UpstreamError | z.output<typeof errorSchema>['error']> {
   try {
     const { error } = errorSchema.parse(await readJsonBody(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
     const message = key ? error.message.replaceAll(key, '(key)') : error.message;

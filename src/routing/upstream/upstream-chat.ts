@@ -11,10 +11,9 @@ import {
 import { unsupported, type z } from '#base';
 import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';
-import { runOnServer } from './run-on-server.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
-import type { UpstreamServer } from './upstream-server.ts';
+import type { RunOnServer, UpstreamServer } from './upstream-server.ts';
 
 /**
  * Maximum silence, also between two tokens. After it the server counts as down, and the next variant answers.
@@ -45,7 +44,7 @@ type Logprobs = NonNullable<NonNullable<Choice['logprobs']>['content']>;
  * Runs one chat on a server. `accepted` is sent with the first token: until then the next variant can answer
  * unseen.
  */
-export const upstreamChat = runOnServer<ChatJob, ChatEvent>(async function* (server, job, signal) {
+export const upstreamChat: RunOnServer<'chat'> = async function* (server, job, signal) {
   if (job.countOnly)
     throw unsupported(
       'model',
@@ -54,14 +53,14 @@ export const upstreamChat = runOnServer<ChatJob, ChatEvent>(async function* (ser
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
   const reply = new UpstreamReplyReader(server, job);
-  const response = await server.post(path, body, signal, SILENCE_MS);
-  yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
+  const response = await server.post(path, body, signal, { silenceMs: SILENCE_MS });
+  yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
   const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
   for await (const chunk of readEvents(response, chunkSchema, pace, () => server.noteData()))
     yield* reply.read(chunk);
   signal.throwIfAborted();
   yield* reply.end();
-});
+};
 
 /** Converts a server's chunks to events, and counts their contents. */
 class UpstreamReplyReader {

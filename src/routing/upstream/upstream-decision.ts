@@ -1,7 +1,6 @@
 import {
   decisionCharactersOf as charactersOf,
   type DecisionAnswer,
-  type DecisionEvent,
   type DecisionJob,
   type DecisionQuestion,
 } from '#jobs';
@@ -9,7 +8,7 @@ import * as z from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJsonBody } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
-import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
+import type { RunOnServer } from './upstream-server.ts';
 
 /** A probability with its value, on separate lines. */
 const BYTES_PER_OPTION = 2048;
@@ -36,28 +35,26 @@ const decisionSchema = z.object({
 });
 
 /** Sends the request as the client wrote it, under the server's name of the model. */
-export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
-  async function* (server, job, signal) {
-    const { request, questions } = job;
-    const sent = { ...request, model: server.variant.model };
-    const response = await server.post('/decisions', sent, signal, SILENCE_MS, true);
-    yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
-    const body = await readJsonBody(response, maxBytes(questions), MAX_BODY_MS);
-    const { answers, usage } = conforming(decisionSchema, body, 'decisions');
-    if (answers.length !== questions.length) throw misshapen('decisions');
-    const promptTokens = tokensOfText(usage?.input_tokens, charactersOf(job), maxHiddenTokens(job));
-    yield {
-      type: 'done',
-      progress: {
-        answers: answers.map((answer, index) => toProbabilities(answer, questions[index])),
-        promptTokens,
-        cachedTokens: Math.min(usage?.input_tokens_details?.cached_tokens ?? 0, promptTokens),
-        labelTokens: 0,
-      },
-      fingerprint: server.fingerprint,
-    };
-  },
-);
+export const upstreamDecision: RunOnServer<'decision'> = async function* (server, job, signal) {
+  const { request, questions } = job;
+  const sent = { ...request, model: server.variant.model };
+  const response = await server.post('/decisions', sent, signal, { isOptional: true });
+  yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
+  const body = await readJsonBody(response, maxBytes(questions));
+  const { answers, usage } = conforming(decisionSchema, body, 'decisions');
+  if (answers.length !== questions.length) throw misshapen('decisions');
+  const promptTokens = tokensOfText(usage?.input_tokens, charactersOf(job), maxHiddenTokens(job));
+  yield {
+    type: 'done',
+    progress: {
+      answers: answers.map((answer, index) => toProbabilities(answer, questions[index])),
+      promptTokens,
+      cachedTokens: Math.min(usage?.input_tokens_details?.cached_tokens ?? 0, promptTokens),
+      labelTokens: 0,
+    },
+    fingerprint: server.fingerprint,
+  };
+};
 
 /** Bytes that the answers to questions may have. */
 const maxBytes = (questions: readonly DecisionQuestion[]): number =>

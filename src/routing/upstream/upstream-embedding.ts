@@ -1,9 +1,9 @@
-import { CHARACTERS_A_TOKEN, type EmbeddingEvent, type EmbeddingJob } from '#jobs';
+import { CHARACTERS_A_TOKEN } from '#jobs';
 import { unsupported, type z } from '#base';
 import { embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJsonBody } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
-import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
+import type { RunOnServer } from './upstream-server.ts';
 
 /** Maximum length of a vector if the catalog gives none. */
 const MAX_DIMENSIONS = 8192;
@@ -19,38 +19,36 @@ const HIDDEN_TOKENS = 64;
  */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
-  async function* (server, job, signal) {
-    const { input: jobInput, dimensions, inputType } = job;
-    const { variant } = server;
-    const inputs = 'texts' in jobInput ? jobInput.texts : jobInput.tokens;
-    const own = variant.dimensions;
-    const most = Math.max(own ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
-    const vectors: Float32Array<ArrayBuffer>[] = [];
-    let promptTokens = 0;
-    while (vectors.length < inputs.length) {
-      // If the catalog has no vector length, the first answer shows it.
-      const bytes = BYTES_PER_VECTOR + (vectors[0]?.length ?? most) * BYTES_PER_NUMBER;
-      const count = Math.max(1, Math.floor(MAX_BODY_BYTES / bytes) - 1);
-      const input = inputs.slice(vectors.length, vectors.length + count);
-      // Not every server has base64.
-      const fields = { input, dimensions, input_type: inputType };
-      const body = { model: variant.model, encoding_format: 'float', ...fields };
-      const response = await server.post('/embeddings', body, signal, SILENCE_MS);
-      const json = await readJsonBody(response, (1 + input.length) * bytes, MAX_BODY_MS);
-      const answer = conforming(embeddingsSchema(input.length), json, 'embeddings');
-      vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
-      const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
-      promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);
-    }
-    yield {
-      type: 'done',
-      vectors,
-      promptTokens,
-      fingerprint: server.fingerprint,
-    };
-  },
-);
+export const upstreamEmbedding: RunOnServer<'embedding'> = async function* (server, job, signal) {
+  const { input: jobInput, dimensions, inputType } = job;
+  const { variant } = server;
+  const inputs = 'texts' in jobInput ? jobInput.texts : jobInput.tokens;
+  const own = variant.dimensions;
+  const most = Math.max(own ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
+  const vectors: Float32Array<ArrayBuffer>[] = [];
+  let promptTokens = 0;
+  while (vectors.length < inputs.length) {
+    // If the catalog has no vector length, the first answer shows it.
+    const bytes = BYTES_PER_VECTOR + (vectors[0]?.length ?? most) * BYTES_PER_NUMBER;
+    const count = Math.max(1, Math.floor(MAX_BODY_BYTES / bytes) - 1);
+    const input = inputs.slice(vectors.length, vectors.length + count);
+    // Not every server has base64.
+    const fields = { input, dimensions, input_type: inputType };
+    const body = { model: variant.model, encoding_format: 'float', ...fields };
+    const response = await server.post('/embeddings', body, signal);
+    const json = await readJsonBody(response, (1 + input.length) * bytes);
+    const answer = conforming(embeddingsSchema(input.length), json, 'embeddings');
+    vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
+    const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
+    promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);
+  }
+  yield {
+    type: 'done',
+    vectors,
+    promptTokens,
+    fingerprint: server.fingerprint,
+  };
+};
 
 type Embedding = z.output<ReturnType<typeof embeddingsSchema>>['data'][number];
 

@@ -1,13 +1,9 @@
 import { serverError, ServiceError, type ErrorCode, type WireError } from '#base';
 
-/** A server's failure. */
+/** A server's failure. Another variant may answer, unless `passOn` is false. */
 export class UpstreamError extends ServiceError {
-  /** Whether the caller gets this error even if another variant could answer the request. */
-  readonly isForCaller: boolean;
-
-  constructor(code: ErrorCode | null, message: string, more: Partial<WireError> = {}, isForCaller = false) {
-    super({ status: 500, type: 'server_error', code, param: null, message, ...more });
-    this.isForCaller = isForCaller;
+  constructor(code: ErrorCode | null, message: string, more: Partial<WireError> = {}) {
+    super({ status: 500, type: 'server_error', code, param: null, message, passOn: true, ...more });
   }
 }
 
@@ -51,9 +47,5 @@ export function lacks(path: string, status: number): ServiceError {
   return new ServiceError({ ...serverError('model_unavailable', message).wire, passOn: true });
 }
 
-export const upstreamError = (
-  code: ErrorCode,
-  message: string,
-  more?: Partial<WireError>,
-  isForCaller?: boolean,
-): UpstreamError => new UpstreamError(code, `The server behind this model ${message}`, more, isForCaller);
+export const upstreamError = (code: ErrorCode, message: string, more?: Partial<WireError>): UpstreamError =>
+  new UpstreamError(code, `The server behind this model ${message}`, more);

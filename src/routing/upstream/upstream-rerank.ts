@@ -1,11 +1,10 @@
-import { CHARACTERS_A_TOKEN, similarities, type RerankEvent, type RerankJob } from '#jobs';
+import { CHARACTERS_A_TOKEN, similarities } from '#jobs';
 import * as z from '#base/zod';
 import { listOf, readUsage, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJsonBody } from './read-answer.ts';
-import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 import { upstreamEmbedding } from './upstream-embedding.ts';
 import { brokeBound } from './upstream-failures.ts';
-import type { UpstreamServer } from './upstream-server.ts';
+import type { RunOnServer } from './upstream-server.ts';
 
 const BYTES_PER_RESULT = 4096;
 /** Tokens that a server may add to a pair of texts. */
@@ -18,19 +17,19 @@ const rerankSchema = (documents: number) =>
   });
 
 /** Ranks by a server's `/rerank`, or by the vectors of its embedding model. */
-export const upstreamRerank = (server: UpstreamServer, job: RerankJob, signal: AbortSignal) =>
+export const upstreamRerank: RunOnServer<'rerank'> = (server, job, signal) =>
   (server.variant.dimensions === undefined ? byReranker : byVectors)(server, job, signal);
 
-const byReranker = runOnServer<RerankJob, RerankEvent>(async function* (server, job, signal) {
+const byReranker: RunOnServer<'rerank'> = async function* (server, job, signal) {
   const { query, documents, maxTokens } = job;
   const { variant, fingerprint } = server;
   const fields = { top_n: documents.length, return_documents: false, max_tokens_per_doc: maxTokens };
   const body = { model: variant.model, query, documents, ...fields };
-  const response = await server.post('/rerank', body, signal, SILENCE_MS);
-  yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+  const response = await server.post('/rerank', body, signal);
+  yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   // A server may send each document back.
   const echoed = JSON.stringify(documents).length * CHARACTERS_A_TOKEN;
-  const json = await readJsonBody(response, (1 + documents.length) * BYTES_PER_RESULT + echoed, MAX_BODY_MS);
+  const json = await readJsonBody(response, (1 + documents.length) * BYTES_PER_RESULT + echoed);
   const { results, usage } = conforming(rerankSchema(documents.length), json, 'a ranking');
   const found = new Map(results.map(({ index, relevance_score: score }) => [index, score]));
   const scores = documents.flatMap((_, index) => found.get(index) ?? []);
@@ -43,9 +42,9 @@ const byReranker = runOnServer<RerankJob, RerankEvent>(async function* (server, 
     promptTokens: tokensOfText(prompt, characters, documents.length * HIDDEN_TOKENS),
     fingerprint,
   };
-});
+};
 
-async function* byVectors(server: UpstreamServer, job: RerankJob, signal: AbortSignal) {
+const byVectors: RunOnServer<'rerank'> = async function* (server, job, signal) {
   const { model, query, documents, maxTokens = Infinity } = job;
   const most = Math.min(maxTokens, server.variant.contextLength) * CHARACTERS_A_TOKEN;
   const texts = [query, ...documents.map((text) => text.slice(0, most).toWellFormed())];
@@ -54,4 +53,4 @@ async function* byVectors(server: UpstreamServer, job: RerankJob, signal: AbortS
       const { vectors, ...others } = event;
       yield { ...others, scores: similarities(vectors) };
     } else yield event;
-}
+};

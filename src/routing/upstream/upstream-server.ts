@@ -1,5 +1,7 @@
 import { writeJson } from '#base';
-import type { UpstreamVariant } from '#catalog';
+import type { VariantOf } from '#catalog';
+import type { EventOf, JobOf, Kind } from '#jobs';
+import type { StageEvent } from '#protocol';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import {
   lacks,
@@ -15,6 +17,16 @@ const PROBE_MS = 3000;
 /** Time limit if no other variant can answer: some servers start on the first request. */
 const START_MS = 60_000;
 
+/** Maximum time until the headers of an answer that is computed before its first byte. */
+const SILENCE_MS = 240_000;
+
+/** Runs a job of a kind on a server. */
+export type RunOnServer<K extends Kind> = (
+  server: UpstreamServer,
+  job: JobOf<K>,
+  signal: AbortSignal,
+) => AsyncGenerator<StageEvent | EventOf<K>, void, undefined>;
+
 /** Statuses of a path that a server does not have. */
 const LACKING = new Set([404, 405, 501]);
 
@@ -23,7 +35,7 @@ const MAX_PAUSES_TO_HEADERS = 5;
 
 /** One variant's server: its key, its health and its running requests. */
 export class UpstreamServer {
-  readonly variant: UpstreamVariant;
+  readonly variant: VariantOf<'upstream'>;
   /** Value of `system_fingerprint`. */
   readonly fingerprint: string;
   readonly circuit = new CircuitBreaker();
@@ -37,7 +49,7 @@ export class UpstreamServer {
   #firstProbe: Promise<unknown> | undefined;
 
   /** `onChange`: its health has changed. */
-  constructor(variant: UpstreamVariant, key: string | undefined, onChange: () => void) {
+  constructor(variant: VariantOf<'upstream'>, key: string | undefined, onChange: () => void) {
     this.variant = variant;
     this.fingerprint = `${variant.name}-upstream`;
     this.#key = key;
@@ -73,17 +85,16 @@ export class UpstreamServer {
 
   /**
    * @param body sent as JSON, or a form as it is
-   * @param silenceMs maximum time until its headers, or until data of another answer: more requests may run
+   * @param options.silenceMs maximum time until its headers, or until data of another answer: more requests may run
    *   than it has connections
-   * @param isOptional a healthy server may lack the path
+   * @param options.isOptional a healthy server may lack the path
    * @throws UpstreamError; ServiceError if it lacks the path; the signal's reason when aborted
    */
   async post(
     path: string,
     body: object,
     signal: AbortSignal,
-    silenceMs: number,
-    isOptional = false,
+    { silenceMs = SILENCE_MS, isOptional = false } = {},
   ): Promise<Response> {
     const response = await this.#ask(path, body, signal, silenceMs);
     if (response.ok) return response;

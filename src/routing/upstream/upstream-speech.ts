@@ -1,8 +1,7 @@
-import type { SpeechEvent, SpeechJob } from '#jobs';
 import { estimateTokens } from '#jobs';
 import { Deadline, streamBytes } from './read-answer.ts';
-import { runOnServer, SILENCE_MS } from './run-on-server.ts';
 import { cutShort, misshapen } from './upstream-failures.ts';
+import type { RunOnServer } from './upstream-server.ts';
 
 /** Half an hour of sound, uncompressed. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
@@ -12,16 +11,16 @@ const MAX_PAUSE_MS = 60_000;
 const NO_SOUND = /^(?:text\/|application\/json\b)/i;
 
 /** Speaks a text on a server. `accepted` is sent with the first bytes: until then the next variant can answer unseen. */
-export const upstreamSpeech = runOnServer<SpeechJob, SpeechEvent>(async function* (server, job, signal) {
+export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, job, signal) {
   const { fingerprint, variant } = server;
   const { text: input, voice = 'alloy', format: response_format, speed, instructions } = job;
   const body = { model: variant.model, input, voice, response_format, speed, instructions };
-  const response = await server.post('/audio/speech', body, signal, SILENCE_MS);
+  const response = await server.post('/audio/speech', body, signal);
   if (NO_SOUND.test(response.headers.get('content-type') ?? '')) {
     void response.body?.cancel().catch(() => undefined);
     throw misshapen('sound');
   }
-  yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+  yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   const deadline = new Deadline();
   const wait = (): void => deadline.set(MAX_PAUSE_MS, 'sent no sound');
   wait();
@@ -38,4 +37,4 @@ export const upstreamSpeech = runOnServer<SpeechJob, SpeechEvent>(async function
   if (!isAccepted) throw cutShort();
   const usage = { promptTokens: estimateTokens(input.length), cachedTokens: 0, completionTokens: 0 };
   yield { type: 'done', usage };
-});
+};

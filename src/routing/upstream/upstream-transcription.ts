@@ -4,7 +4,7 @@ import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
 import { conforming, readJsonBody } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
 import { cutShort, misshapen } from './upstream-failures.ts';
-import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
+import type { RunOnServer } from './upstream-server.ts';
 
 /** Time between two events of a stream. */
 const MAX_PAUSE_MS = 60_000;
@@ -44,42 +44,40 @@ const isProgress = ({ type, delta }: z.output<typeof eventSchema>): boolean =>
  * Transcribes one file on a server. `accepted` is sent with the first text: until then the next variant can
  * answer unseen.
  */
-export const upstreamTranscription = runOnServer<TranscriptionJob, TranscriptionEvent>(
-  async function* (server, job, signal) {
-    const { fingerprint } = server;
-    const accepted: TranscriptionEvent = { type: 'accepted', fingerprint };
-    const path = job.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
-    const done = (answer: Answer, characters: number): TranscriptionEvent => ({
-      type: 'done',
-      transcript: { answer },
-      usage: usageOf(answer.usage, characters, job.file.size),
-    });
-    const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
-    yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
-    if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
-      const answer = checked(await readJsonBody(response, MAX_BODY_BYTES, MAX_BODY_MS), job);
-      yield accepted;
-      yield done(answer, answer.text.length);
+export const upstreamTranscription: RunOnServer<'transcription'> = async function* (server, job, signal) {
+  const { fingerprint } = server;
+  const accepted: TranscriptionEvent = { type: 'accepted', fingerprint };
+  const path = job.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
+  const done = (answer: Answer, characters: number): TranscriptionEvent => ({
+    type: 'done',
+    transcript: { answer },
+    usage: usageOf(answer.usage, characters, job.file.size),
+  });
+  const response = await server.post(path, formOf(job, server.variant.model), signal);
+  yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
+  if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
+    const answer = checked(await readJsonBody(response, MAX_BODY_BYTES), job);
+    yield accepted;
+    yield done(answer, answer.text.length);
+    return;
+  }
+  const pace = { firstMs: MAX_PAUSE_MS, pauseMs: MAX_PAUSE_MS, noun: 'text', isProgress };
+  let characters = 0;
+  let isAccepted = false;
+  for await (const event of readEvents(response, eventSchema, pace, () => server.noteData())) {
+    if (!isProgress(event)) continue;
+    if (!isAccepted) yield accepted;
+    isAccepted = true;
+    const { type, delta = '', text = '', usage } = event;
+    characters += delta.length;
+    if (type === DONE) {
+      yield done({ text, usage }, Math.max(characters, text.length));
       return;
     }
-    const pace = { firstMs: MAX_PAUSE_MS, pauseMs: MAX_PAUSE_MS, noun: 'text', isProgress };
-    let characters = 0;
-    let isAccepted = false;
-    for await (const event of readEvents(response, eventSchema, pace, () => server.noteData())) {
-      if (!isProgress(event)) continue;
-      if (!isAccepted) yield accepted;
-      isAccepted = true;
-      const { type, delta = '', text = '', usage } = event;
-      characters += delta.length;
-      if (type === DONE) {
-        yield done({ text, usage }, Math.max(characters, text.length));
-        return;
-      }
-      yield { type: 'delta', text: delta };
-    }
-    throw cutShort();
-  },
-);
+    yield { type: 'delta', text: delta };
+  }
+  throw cutShort();
+};
 
 /** The caller's form with the server's model, and with a response format that has all the answer needs. */
 function formOf(job: TranscriptionJob, model: string): FormData {

@@ -2,6 +2,7 @@ import { isObject } from '#base';
 import { SAMPLING, type SamplingName } from '#jobs';
 import * as z from '#base/zod';
 import { MAX_CHOICES } from './request-body.ts';
+import { WITH_RULES } from './schema-issues.ts';
 
 /** Fields that several endpoints share. */
 
@@ -123,14 +124,7 @@ const jsonObject = z.object({
 
 const toFormat = <Schema extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'json_schema'> }>>(
   withSchema: Schema,
-) =>
-  z.nullish(
-    z.discriminatedUnion(
-      'type',
-      [z.object({ type: z.literal('text') }), jsonObject, withSchema],
-      'must be one of "text", "json_object", "json_schema"',
-    ),
-  );
+) => z.nullish(z.discriminatedUnion('type', [z.object({ type: z.literal('text') }), jsonObject, withSchema]));
 
 const isJsonSchema = z.literal('json_schema');
 /** Response format of chat completions. */
@@ -172,7 +166,7 @@ function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maxi
     if (bad !== undefined)
       return { code: 'invalid_key', origin: 'record', issues: [], path: [bad], message: rule, input };
     for (const [key, member] of Object.entries(input)) {
-      const fault = value.safeParse(member).error?.issues[0];
+      const fault = value.safeParse(member, WITH_RULES).error?.issues[0];
       if (fault) return { ...fault, path: [key, ...fault.path] } as z.core.$ZodRawIssue;
     }
     return undefined;

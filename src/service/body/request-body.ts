@@ -1,5 +1,4 @@
 import {
-  FIRST_FAULT,
   type z,
   invalidField,
   requestError,
@@ -13,7 +12,7 @@ import {
   type Places,
 } from '#base';
 import type { Exchange } from '../http/exchange.ts';
-import { schemaError } from './schema-issues.ts';
+import { schemaError, WITH_RULES } from './schema-issues.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
 const MAX_VALUES = 50_000;
@@ -204,7 +203,7 @@ export function parseBody<Schema extends z.ZodMiniType>(
       throw requestError(400, `\`${param}\` cannot be used here. ${reason}`, 'unsupported_value', param);
   }
   precheck?.(body);
-  const parsed = schema.safeParse(body, FIRST_FAULT);
+  const parsed = schema.safeParse(body, WITH_RULES);
   if (!parsed.success) throw schemaError(parsed.error, readJson(text));
   return parsed.data;
 }

@@ -1,13 +1,24 @@
 import type * as z from 'zod/mini';
-import { describe, invalidField, requestError, shortened, type ServiceError, valueAt } from '#base';
+import {
+  describe,
+  FIRST_FAULT,
+  invalidField,
+  requestError,
+  shortened,
+  type ServiceError,
+  valueAt,
+} from '#base';
 
 type Issue = z.core.$ZodIssue;
+
+/** Options of a check: schemas without their own message get the rule that they enforce. */
+export const WITH_RULES = { ...FIRST_FAULT, error: ruleOf };
 
 /** A schema's first issue, in the client's notation: the field, the value sent, the values allowed. */
 export function schemaError(error: z.core.$ZodError, body: unknown): ServiceError {
   const issue = error.issues[0];
   if (!issue) return requestError(400, 'The request body does not match this endpoint.');
-  const { path, rule, isKey } = explain(issue, []);
+  const { path, message: rule, isKey } = explain(issue, []);
   const param = notation(path);
   const value = isKey ? path.at(-1) : valueAt(body, path);
   if (value === undefined)
@@ -31,14 +42,8 @@ function isFurther(path: readonly PropertyKey[], than: readonly PropertyKey[]): 
   return Number(path.at(-1)) > Number(than.at(-1));
 }
 
-interface Explanation {
-  path: PropertyKey[];
-  rule: string;
-  /** Whether the last key of the path is at fault, not its value. */
-  isKey: boolean;
-}
-
-function explain(issue: Issue, parents: PropertyKey[]): Explanation {
+/** `isKey`: the last key of the path is at fault, not its value. */
+function explain(issue: Issue, parents: PropertyKey[]): Pick<Issue, 'path' | 'message'> & { isKey: boolean } {
   const path = [...parents, ...issue.path];
   if (issue.code === 'invalid_union') {
     // The client most likely meant the branch that failed deepest, and there at the last element.
@@ -49,7 +54,7 @@ function explain(issue: Issue, parents: PropertyKey[]): Explanation {
     );
     if (deepest) return explain(deepest, path);
   }
-  return { path, rule: ruleOf(issue), isKey: issue.code === 'invalid_key' };
+  return { path, message: issue.message, isKey: issue.code === 'invalid_key' };
 }
 
 const TYPES: Record<string, string> = {
@@ -62,21 +67,27 @@ const TYPES: Record<string, string> = {
   record: 'an object',
 };
 
-function ruleOf(issue: Issue): string {
+function ruleOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${TYPES[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
-      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+      return oneOf(issue.values);
+    case 'invalid_union':
+      return 'options' in issue
+        ? oneOf([issue.options].flat().filter((option) => option !== undefined))
+        : undefined;
     case 'too_small':
       return bound('at least', issue.minimum, issue.origin);
     case 'too_big':
       return bound('at most', issue.maximum, issue.origin);
     default:
-      // The schema names its own message, as unions do.
-      return issue.message;
+      return undefined;
   }
 }
+
+const oneOf = (values: readonly unknown[]): string =>
+  `must be ${values.length > 1 ? 'one of ' : ''}${values.map((value) => JSON.stringify(value)).join(', ')}`;
 
 const NOUNS: Record<string, string> = { array: 'element', object: 'member', string: 'character' };
 

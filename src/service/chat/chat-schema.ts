@@ -37,51 +37,43 @@ const MAX_MESSAGES = 8192;
 /** Calls in one message; equals the maximum number of tools. */
 const MAX_CALLS = 128;
 
-const part = (types: string) => `must be one of ${types}`;
-const anyPart = z.discriminatedUnion('type', [textPart, imagePart, otherPart], part('"text", "image_url"'));
+const anyPart = z.discriminatedUnion(
+  'type',
+  [textPart, imagePart, otherPart],
+  'must be one of "text", "image_url"',
+);
 const textParts = textOrParts(anyPart);
 /**
  * Content that may be empty: clients send no parts for a function without a result, or for a message that
  * only has calls.
  */
 const resultParts = textOrParts(anyPart, 0);
-const assistantParts = textOrParts(
-  z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
-  0,
-);
+const assistantParts = textOrParts(z.discriminatedUnion('type', [textPart, refusalPart]), 0);
 
 const called = z.object({ name: callText, arguments: z.string() });
-const toolCall = z.discriminatedUnion(
-  'type',
-  [
-    z.object({ id: callText, type: z.literal('function'), function: called, namespace: text }),
-    z.object({
-      id: callText,
-      type: z.literal('custom'),
-      custom: z.object({ name: callText, input: z.string() }),
-      namespace: text,
-    }),
-  ],
-  'must be one of "function", "custom"',
-);
+const toolCall = z.discriminatedUnion('type', [
+  z.object({ id: callText, type: z.literal('function'), function: called, namespace: text }),
+  z.object({
+    id: callText,
+    type: z.literal('custom'),
+    custom: z.object({ name: callText, input: z.string() }),
+    namespace: text,
+  }),
+]);
 
-const message = z.discriminatedUnion(
-  'role',
-  [
-    z.object({ role: z.enum(['system', 'developer', 'user']), content: textParts, name: text }),
-    z.object({
-      role: z.literal('assistant'),
-      content: z.nullish(assistantParts),
-      refusal: text,
-      name: text,
-      tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
-      function_call: z.nullish(called),
-    }),
-    z.object({ role: z.literal('tool'), content: resultParts, tool_call_id: z.string() }),
-    z.object({ role: z.literal('function'), content: z.nullish(z.string()), name: z.string() }),
-  ],
-  'must be one of "system", "developer", "user", "assistant", "tool", "function"',
-);
+const message = z.discriminatedUnion('role', [
+  z.object({ role: z.enum(['system', 'developer', 'user']), content: textParts, name: text }),
+  z.object({
+    role: z.literal('assistant'),
+    content: z.nullish(assistantParts),
+    refusal: text,
+    name: text,
+    tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
+    function_call: z.nullish(called),
+  }),
+  z.object({ role: z.literal('tool'), content: resultParts, tool_call_id: z.string() }),
+  z.object({ role: z.literal('function'), content: z.nullish(z.string()), name: z.string() }),
+]);
 
 /** Fields that the service itself enforces. */
 const enforced = {
@@ -111,16 +103,16 @@ const passedOn = {
   chat_template_kwargs: z.nullish(z.object({ enable_thinking: flag })),
 };
 
-const accepted = { user: text, metadata, store: flag, service_tier: text };
+const ignored = { user: text, metadata, store: flag, service_tier: text };
 
 const TOKENS = 'Use `max_completion_tokens`.';
 const SYSTEM = 'Use a message with the role `system`.';
 const EARLIER = 'Send the whole conversation in `messages`, or use /v1/responses.';
 
 export const chatRules = {
-  fields: { enforced, passedOn, accepted },
+  fields: { enforced, passedOn, ignored },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...ignored }),
   refused: {
     ...refusedConstraints('Use `response_format`.'),
     ...refusedSlips(TOKENS, SYSTEM),
@@ -137,6 +129,6 @@ export const chatRules = {
   },
 };
 
-/** Body without the fields that are accepted and ignored. */
+/** Body without the ignored fields. */
 export type ChatBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn>>;
 export type MessageBody = z.infer<typeof message>;

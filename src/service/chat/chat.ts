@@ -8,29 +8,22 @@ import {
 } from '../generation/generation.ts';
 import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
-import { answerChoices, answerHead, WholeChoices } from '../generation/choices.ts';
+import { answerCompletion } from '../generation/choices.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { conflicting, invalidField, unsupported } from '#base';
 import { toContent, toText } from '../body/message-content.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';
-import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
+import { chatWriter } from './chat-objects.ts';
 import type { ChatBody, MessageBody } from './chat-schema.ts';
 
 /** POST /v1/chat/completions */
 export async function createChatCompletion(exchange: Exchange, request: ChatBody): Promise<Response> {
   const generation = toGeneration(exchange, request);
-  const options = {
-    includeUsage: toIncludeUsage(request),
-    hasLogprobs: generation.topLogprobs !== null,
-    isLegacy: request.functions != null,
-  };
+  const includeUsage = toIncludeUsage(request);
   const run = await admitGeneration(exchange, generation, request.stream === true);
-  const head = () => answerHead(run, 'chatcmpl-');
-  const format = request.stream
-    ? new ChunkEncoder(head, () => run.meter.total, options)
-    : new WholeChoices(run, (choices, usage) => toChatCompletion(head(), choices, usage, options.isLegacy));
-  return answerChoices(run, format);
+  const writer = chatWriter(generation.topLogprobs !== null, request.functions != null);
+  return answerCompletion(run, writer, includeUsage);
 }
 
 /** POST /v1/chat/completions/input_tokens */

@@ -28,7 +28,7 @@ const passedOn = {
   logprobs: z.nullish(z.int().check(z.gte(0), z.lte(5))),
 };
 
-const accepted = { user: text };
+const ignored = { user: text };
 
 const CHAT = 'Use /v1/chat/completions.';
 const TOKENS = 'Use `max_tokens`.';
@@ -46,9 +46,9 @@ function refusePrompts({ prompt }: Record<string, unknown>): void {
 }
 
 export const completionRules = {
-  fields: { enforced, passedOn, accepted },
+  fields: { enforced, passedOn, ignored },
   precheck: refusePrompts,
-  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...ignored }),
   refused: {
     ...refusedConstraints(CHAT),
     ...refusedSchemas(CHAT),

@@ -1,6 +1,6 @@
 import { writeJson, invalidField, unsupported } from '#base';
 
-import type { ChatImage, DecisionJob, DecisionQuestion } from '#jobs';
+import { decisionCharactersOf, type ChatImage, type DecisionJob, type DecisionQuestion } from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
 import type { DecisionBody, ItemBody, QuestionBody } from './decision-schema.ts';
 
@@ -84,13 +84,33 @@ function textOf(part: Exclude<Part, { type: 'input_image' }>): string {
   return 'refusal' in part ? part.refusal : writeJson(part.data);
 }
 
+/** Choices and levels of all questions: each may take a step of the model. */
+const MAX_OPTIONS = 2000;
+/** Instructions, labels and descriptions of all questions. */
+const MAX_QUESTION_CHARACTERS = 100_000;
+/** Labels of all questions: a chat model may compute a step for each short word that some of them share. */
+const MAX_ALL_LABEL_CHARACTERS = 20_000;
+
 /** @throws ServiceError 400 */
-export function toDecisionQuestions(questions: readonly QuestionBody[]): DecisionQuestion[] {
-  return questions.map((question, index) => {
+export function toDecisionQuestions(bodies: readonly QuestionBody[]): DecisionQuestion[] {
+  const questions = bodies.map((question, index): DecisionQuestion => {
     const at = `questions[${index}]`;
     const instructions = toInstructions(question.instructions, `${at}.instructions`);
     return { type: question.type, instructions, options: toOptions(question, at) };
   });
+  const options = questions.flatMap((each) => each.options);
+  const labelCharacters = options.reduce((sum, { label }) => sum + label.length, 0);
+  const characters = decisionCharactersOf({ input: { text: '' }, questions });
+  refuseMore(options.length, MAX_OPTIONS, 'choices and levels');
+  refuseMore(labelCharacters, MAX_ALL_LABEL_CHARACTERS, 'characters of choices and levels');
+  refuseMore(characters, MAX_QUESTION_CHARACTERS, 'characters');
+  return questions;
+}
+
+function refuseMore(count: number, most: number, what: string): void {
+  if (count <= most) return;
+  const rule = `must have at most ${most} ${what} in all, but has ${count}. Send several requests`;
+  throw invalidField('questions', rule);
 }
 
 function toInstructions(instructions: QuestionBody['instructions'], at: string): string {

@@ -1,4 +1,3 @@
-import { writeJson, invalidField } from '#base';
 import * as z from '#base/zod';
 import { callText, functionCallItem, messageItem, refusalPart, text, textOrParts } from '../body/fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
@@ -9,12 +8,6 @@ import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 const MAX_QUESTIONS = 400;
 const MAX_CHOICES = 255;
 const MAX_LEVELS = 10;
-/** Choices and levels of all questions: each may take a step of the model. */
-const MAX_OPTIONS = 2000;
-/** Instructions, labels and descriptions of all questions. */
-const MAX_QUESTION_CHARACTERS = 100_000;
-/** Labels of all questions: a chat model may compute a step for each short word that some of them share. */
-const MAX_ALL_LABEL_CHARACTERS = 20_000;
 /** Maximum items: more than any context holds. */
 const MAX_ITEMS = 8192;
 const MAX_LABEL_CHARACTERS = 256;
@@ -30,11 +23,7 @@ const jsonPart = z.object({ type: z.literal('input_json'), data });
 const outputPart = z.object({ type: z.literal('output_text'), text: z.string() });
 
 const content = textOrParts(
-  z.discriminatedUnion(
-    'type',
-    [textPart, imagePart, jsonPart, outputPart, refusalPart],
-    'must be one of "input_text", "input_image", "input_json", "output_text", "refusal"',
-  ),
+  z.discriminatedUnion('type', [textPart, imagePart, jsonPart, outputPart, refusalPart]),
 );
 
 const message = messageItem(content);
@@ -50,48 +39,34 @@ const callOutput = z.object({
   output: content,
 });
 
-const item = z.discriminatedUnion(
-  'type',
-  [message, functionCallItem, customCall, callOutput],
-  'must be one of "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"',
-);
+const item = z.discriminatedUnion('type', [message, functionCallItem, customCall, callOutput]);
 
-const instructions = textOrParts(
-  z.discriminatedUnion(
-    'type',
-    [textPart, imagePart, jsonPart],
-    'must be one of "input_text", "input_image", "input_json"',
-  ),
-);
+const instructions = textOrParts(z.discriminatedUnion('type', [textPart, imagePart, jsonPart]));
 const label = z.string().check(z.minLength(1), z.maxLength(MAX_LABEL_CHARACTERS));
 /** Name of a question. A server repeats it in its answer, whose size is bounded. */
 const questionName = z.nullish(z.string().check(z.maxLength(MAX_LABEL_CHARACTERS)));
 const questionFields = { instructions, name: questionName };
 
-const question = z.discriminatedUnion(
-  'type',
-  [
-    z.object({ type: z.literal('predicate'), ...questionFields }),
-    z.object({
-      type: z.literal('choice'),
-      ...questionFields,
-      choices: z
-        .array(
-          z.object({
-            value: z.union([label, z.boolean()], 'must be a string of 1 to 256 characters, or a boolean'),
-            description: text,
-          }),
-        )
-        .check(z.minLength(2), z.maxLength(MAX_CHOICES)),
-    }),
-    z.object({
-      type: z.literal('score'),
-      ...questionFields,
-      levels: z.array(z.object({ label, description: text })).check(z.minLength(2), z.maxLength(MAX_LEVELS)),
-    }),
-  ],
-  'must be one of "predicate", "choice", "score"',
-);
+const question = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('predicate'), ...questionFields }),
+  z.object({
+    type: z.literal('choice'),
+    ...questionFields,
+    choices: z
+      .array(
+        z.object({
+          value: z.union([label, z.boolean()], 'must be a string of 1 to 256 characters, or a boolean'),
+          description: text,
+        }),
+      )
+      .check(z.minLength(2), z.maxLength(MAX_CHOICES)),
+  }),
+  z.object({
+    type: z.literal('score'),
+    ...questionFields,
+    levels: z.array(z.object({ label, description: text })).check(z.minLength(2), z.maxLength(MAX_LEVELS)),
+  }),
+]);
 
 const enforced = {
   model: z.string(),
@@ -102,58 +77,18 @@ const enforced = {
   questions: z.array(question).check(z.minLength(1), z.maxLength(MAX_QUESTIONS)),
 };
 
-const accepted = {
+const ignored = {
   prompt_cache_key: text,
   prompt_cache_options: z.nullish(z.object({})),
   safety_identifier: text,
 };
 
 export const decisionRules = {
-  fields: { enforced, accepted },
+  fields: { enforced, ignored },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...enforced, ...accepted }),
-  precheck: refuseTooMuch,
+  schema: z.object({ ...enforced, ...ignored }),
 };
 
 export type DecisionBody = z.infer<z.ZodMiniObject<typeof enforced>>;
 export type QuestionBody = DecisionBody['questions'][number];
 export type ItemBody = Exclude<DecisionBody['input'], string>[number];
-
-/** Checks the totals before the schema checks the parts. Values of another shape are not counted. */
-function refuseTooMuch({ questions }: Record<string, unknown>): void {
-  if (!Array.isArray(questions)) return;
-  refuseMore(questions.length, MAX_QUESTIONS, 'elements');
-  const options = questions.flatMap((each) => optionsOf(each));
-  refuseMore(options.length, MAX_OPTIONS, 'choices and levels in all');
-  refuseMore(
-    charactersOf(options.map(labelsOf)),
-    MAX_ALL_LABEL_CHARACTERS,
-    'characters of choices and levels in all',
-  );
-  refuseMore(charactersOf(questions), MAX_QUESTION_CHARACTERS, 'characters in all');
-}
-
-function refuseMore(count: number, most: number, what: string): void {
-  if (count <= most) return;
-  const rule = `must have at most ${most} ${what}, but has ${count}. Send several requests`;
-  throw invalidField('questions', rule);
-}
-
-function optionsOf(value: unknown): unknown[] {
-  const { choices, levels } = Object(value) as { choices?: unknown; levels?: unknown };
-  return [choices, levels].flatMap((list) => (Array.isArray(list) ? list : []));
-}
-
-function labelsOf(option: unknown): unknown[] {
-  const { value, label: own } = Object(option) as { value?: unknown; label?: unknown };
-  return [value, own];
-}
-
-/** Counts the characters of texts and of `input_json`. Images are checked elsewhere. */
-function charactersOf(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  const { image_url: _, data: json, ...texts } = value as Record<string, unknown>;
-  const inJson = json === undefined ? 0 : writeJson(json).length;
-  return Object.values(texts).reduce<number>((sum, each) => sum + charactersOf(each), inJson);
-}

@@ -3,14 +3,10 @@ import {
   estimateTokens,
   decisionCharactersOf as charactersOf,
   type DecisionAnswer,
-  type DecisionEvent,
-  type DecisionJob,
   type DecisionProgress,
 } from '#jobs';
-import { respond } from '../http/answer.ts';
+import { answerWhole } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { JobMeter, JobRun } from '../http/job-run.ts';
-import { JSON_TYPE } from '../http/response.ts';
 import { toDecisionInput, toDecisionQuestions } from './decision-input.ts';
 import type { DecisionBody, QuestionBody } from './decision-schema.ts';
 
@@ -25,31 +21,16 @@ export async function createDecision(
   const options = questions.reduce((sum, each) => sum + each.options.length, 0);
   // Each option takes a step, or more.
   const reserved = estimateTokens(charactersOf({ input, questions })) + options;
-  const meter = new JobMeter(reserved);
-  const run = await JobRun.admit(exchange, {
-    model: body.model,
-    kind: 'decision',
-    images: input.images ?? [],
-    meter,
-    isStreamed: false,
-    reserved,
-  });
-  const job: DecisionJob = { kind: 'decision', model: run.model.id, input, questions, request };
-  let answer = '';
-  const format = {
-    type: JSON_TYPE,
-    event({ type, progress }: DecisionEvent) {
+  return answerWhole(
+    exchange,
+    { model: body.model, kind: 'decision', images: input.images ?? [], reserved },
+    ({ id }) => ({ kind: 'decision', model: id, input, questions, request }),
+    ({ type, progress }, meter) => {
       const { promptTokens, cachedTokens, labelTokens } = progress;
       meter.count(promptTokens + labelTokens, { promptTokens, cachedTokens, completionTokens: 0 });
-      if (type === 'done') answer = JSON.stringify(toDecision(body, progress));
-      return '';
+      return type === 'done' ? toDecision(body, progress) : null;
     },
-    end: () => answer,
-  };
-  return respond(run, format, (sink) =>
-    run.run(job, sink).catch((error: unknown) => {
-      throw renamed(error);
-    }),
+    renamed,
   );
 }
 

@@ -31,11 +31,11 @@ const passedOn = {
   input_type: z.nullish(z.string()),
 };
 
-const accepted = { user: z.nullish(z.string()) };
+const ignored = { user: z.nullish(z.string()) };
 
 export const embeddingsRules = {
-  fields: { enforced, passedOn, accepted },
-  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
+  fields: { enforced, passedOn, ignored },
+  schema: z.object({ ...enforced, ...passedOn, ...ignored }),
   maxValues: MAX_VALUES,
   precheck: refuseTooMany,
 };

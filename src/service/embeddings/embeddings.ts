@@ -1,41 +1,27 @@
 import type OpenAI from 'openai';
-import type { EmbeddingEvent, EmbeddingJob, EmbeddingResult } from '#jobs';
+import type { EmbeddingJob, EmbeddingResult } from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
-import { respond } from '../http/answer.ts';
+import { answerWhole } from '../http/answer.ts';
 import { toBase64 } from '../http/base64.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { JobMeter, JobRun } from '../http/job-run.ts';
-import { JSON_TYPE } from '../http/response.ts';
 import type { EmbeddingsBody } from './embeddings-request.ts';
 
 /** POST /v1/embeddings */
-export async function createEmbeddings(exchange: Exchange, request: EmbeddingsBody): Promise<Response> {
-  const meter = new JobMeter(0);
-  const run = await JobRun.admit(exchange, {
-    model: request.model,
-    kind: 'embedding',
-    meter,
-    isStreamed: false,
-    reserved: null,
-  });
-  const job = {
-    kind: 'embedding' as const,
-    model: run.model.id,
-    input: toJobInput(request.input),
-    ...omitNulls({ dimensions: request.dimensions, inputType: request.input_type }),
-  };
-  let body = '';
-  const format = {
-    type: JSON_TYPE,
-    event(event: EmbeddingEvent) {
+export const createEmbeddings = (exchange: Exchange, request: EmbeddingsBody): Promise<Response> =>
+  answerWhole(
+    exchange,
+    { model: request.model, kind: 'embedding', reserved: null },
+    ({ id }) => ({
+      kind: 'embedding',
+      model: id,
+      input: toJobInput(request.input),
+      ...omitNulls({ dimensions: request.dimensions, inputType: request.input_type }),
+    }),
+    (event, meter) => {
       meter.count(event.promptTokens, { promptTokens: event.promptTokens });
-      body = JSON.stringify(toEmbeddingList(request, event));
-      return '';
+      return toEmbeddingList(request, event);
     },
-    end: () => body,
-  };
-  return respond(run, format, (sink) => run.run(job, sink));
-}
+  );
 
 function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
   if (typeof input === 'string') return { texts: [input.toWellFormed()] };

@@ -1,8 +1,6 @@
 import type { Exchange } from '../http/exchange.ts';
-import { respond } from '../http/answer.ts';
-import { JobMeter, JobRun } from '../http/job-run.ts';
-import { JSON_TYPE } from '../http/response.ts';
-import { imagesOf, type ChatEvent } from '#jobs';
+import { answerWhole } from '../http/answer.ts';
+import { imagesOf } from '#jobs';
 import { estimatePrompts } from './admission.ts';
 import { renamed } from './generate.ts';
 import { toChatJob, type Generation } from './generation.ts';
@@ -21,34 +19,21 @@ function costOf({ inputs }: Generation, tokens: number): number {
 }
 
 /** Answers every path that counts a prompt, with the number that `usage` would have. */
-export async function answerInputTokens(exchange: Exchange, generation: Generation): Promise<Response> {
-  const reserved = costOf(generation, estimatePrompts(generation));
-  const meter = new JobMeter(reserved);
-  const run = await JobRun.admit(exchange, {
-    model: generation.model,
-    kind: 'chat',
-    images: generation.inputs.flatMap(imagesOf),
-    meter,
-    isStreamed: false,
-    reserved,
-  });
-  const job = { ...toChatJob(generation, run.model, 0), countOnly: true as const };
-  let tokens = 0;
-  const format = {
-    type: JSON_TYPE,
-    event(event: ChatEvent) {
-      if (event.type !== 'accepted') return '';
-      tokens = event.accepted.promptTokens;
-      meter.count(costOf(generation, tokens), { promptTokens: tokens });
-      return '';
+export const answerInputTokens = (exchange: Exchange, generation: Generation): Promise<Response> =>
+  answerWhole(
+    exchange,
+    {
+      model: generation.model,
+      kind: 'chat',
+      images: generation.inputs.flatMap(imagesOf),
+      reserved: costOf(generation, estimatePrompts(generation)),
     },
-    end: () => JSON.stringify({ object: 'response.input_tokens', input_tokens: tokens }),
-  };
-  return respond(run, format, async (sink) => {
-    const stage = sink.stage.bind(sink);
-    const event = (first: ChatEvent): Promise<true> => sink.event(first).then(() => true);
-    await run.run(job, { stage, event }).catch((error: unknown) => {
-      throw renamed(error, generation);
-    });
-  });
-}
+    (model) => ({ ...toChatJob(generation, model, 0), countOnly: true }),
+    (event, meter) => {
+      if (event.type !== 'accepted') return null;
+      const { promptTokens } = event.accepted;
+      meter.count(costOf(generation, promptTokens), { promptTokens });
+      return { object: 'response.input_tokens', input_tokens: promptTokens };
+    },
+    (error) => renamed(error, generation),
+  );

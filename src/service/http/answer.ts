@@ -1,7 +1,9 @@
 import { asServiceError, serverError, abortable, createDeferred, type ServiceError } from '#base';
-import type { WaitingStage } from '#protocol';
-import type { JobRun, AnswerSink } from './job-run.ts';
-import { answerHeaders, EVENT_STREAM, EventStream } from './response.ts';
+import type { EventOf, JobOf, Kind } from '#jobs';
+import type { ModelEntry, Stage } from '#protocol';
+import type { Exchange } from './exchange.ts';
+import { JobMeter, JobRun, type Admission, type AnswerSink } from './job-run.ts';
+import { answerHeaders, EVENT_STREAM, EventStream, JSON_TYPE } from './response.ts';
 
 /** How an endpoint writes its answer. A whole answer is gathered from the same events, and written at the end. */
 export interface AnswerFormat<Event> {
@@ -13,7 +15,7 @@ export interface AnswerFormat<Event> {
   event(event: Event): string | Uint8Array<ArrayBuffer>;
   /** Text after the last event: of a whole answer all of it. */
   end(): string | Promise<string>;
-  /** Encodes an error as an event of a stream, whose status has been sent already. */
+  /** Encodes an error as an event of a stream, whose status has been sent already. The SDKs throw it. */
   failure?(error: ServiceError): string | Promise<string>;
   /** Ends the reply of a client that has left. */
   abandon?(): void;
@@ -23,7 +25,7 @@ export interface AnswerFormat<Event> {
  * How long the headers of a stream wait in each stage, in milliseconds: until they are sent a failure is a
  * status, and an abort is invisible. Looking for an engine counts as loading, and fails after 60 s.
  */
-const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
+const STAGE_DEADLINE_MS: Record<Exclude<Stage, 'prefill'>, number> = {
   loading: 75_000,
   queued: 2000,
   checking: 60_000,
@@ -35,9 +37,6 @@ const HEARTBEAT_MS = 5000;
 
 /** Chromium ends a service worker's answer that has no headers after 310 s. */
 const HEADERS_DEADLINE_MS = 290_000;
-
-/** Error event of the streams that end with `[DONE]`: the SDKs throw it. */
-export const errorEvent = (error: ServiceError): string => `data: ${JSON.stringify(error)}\n\n`;
 
 interface JobEvent {
   type: string;
@@ -58,13 +57,47 @@ export const respond = <Event extends JobEvent>(
   jobs = 1,
 ): Promise<Response> => new Answer(run, format, jobs).respond(work);
 
+/**
+ * Answers with one JSON object, of one job.
+ * @param read counts an event; returns the answer when it is complete, which ends the job
+ * @param translate renames fields in an engine's error
+ */
+export async function answerWhole<K extends Kind>(
+  exchange: Exchange,
+  admission: Omit<Admission<JobMeter>, 'meter' | 'isStreamed'> & { kind: K },
+  toJob: (model: ModelEntry) => JobOf<K>,
+  read: (event: EventOf<K>, meter: JobMeter) => object | null,
+  translate: (error: unknown) => unknown = (error) => error,
+): Promise<Response> {
+  const meter = new JobMeter(admission.reserved ?? 0);
+  const run = await JobRun.admit(exchange, { ...admission, meter, isStreamed: false });
+  let answer: object | null = null;
+  const format: AnswerFormat<EventOf<K>> = {
+    type: JSON_TYPE,
+    event(event) {
+      answer = read(event, meter);
+      return '';
+    },
+    end: () => JSON.stringify(answer),
+  };
+  return respond(run, format, async (sink) => {
+    const untilAnswered: AnswerSink<EventOf<K>> = {
+      stage: (...stage) => sink.stage(...stage),
+      event: (event) => sink.event(event).then(() => answer !== null),
+    };
+    await run.run(toJob(run.model), untilAnswered).catch((error: unknown) => {
+      throw translate(error);
+    });
+  });
+}
+
 class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   readonly #run: JobRun;
   readonly #format: AnswerFormat<Event>;
   readonly #isStream: boolean;
   readonly #body: EventStream;
-  #stage: WaitingStage = 'loading';
-  #state: 'holding headers' | 'waiting' | 'generating' = 'holding headers';
+  #stage: Stage = 'loading';
+  #state: 'holding headers' | 'commenting' | 'generating' = 'holding headers';
   #hasSent = false;
   #isAbandoned = false;
   /** Whether the jobs have ended. */
@@ -90,11 +123,11 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
     this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - passedMs);
   }
 
-  stage(stage: WaitingStage, index: number): void {
+  stage(stage: Stage, index: number): void {
     const isNew = stage !== this.#stage;
     this.#stage = stage;
     if (!this.#isStream) return;
-    if (this.#state === 'generating') this.#wait(true);
+    if (this.#state === 'generating') this.#comment(true);
     if (stage === 'prefill') this.#check(index);
     else if (this.#state === 'holding headers' && isNew) this.#due(STAGE_DEADLINE_MS[stage]);
   }
@@ -113,16 +146,16 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
 
   async respond(work: (sink: AnswerSink<Event>) => Promise<void>): Promise<Response> {
     const { exchange } = this.#run;
-    exchange.continues(this.#isStream);
+    exchange.trace.continues(this.#isStream);
     const last = this.#compute(work);
     try {
       await Promise.race([last, this.#headersDue.promise.then(() => this.#checkDeadline())]);
     } catch (error) {
-      this.#stopWaiting();
+      this.#stopTimer();
       last.catch(() => undefined);
       throw error;
     }
-    if (this.#isStream && this.#state === 'holding headers') this.#wait(!this.#hasSent);
+    if (this.#isStream && this.#state === 'holding headers') this.#comment(!this.#hasSent);
     void this.#conclude(last);
     return new Response(this.#body.body, {
       headers: answerHeaders(exchange, this.#format.type, this.#run.timings),
@@ -138,7 +171,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
       if (this.#clientHasLeft) this.#abandon();
       throw error;
     } finally {
-      this.#stopWaiting();
+      this.#stopTimer();
       await this.#run.end();
     }
     return this.#format.end();
@@ -168,7 +201,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
       if (this.#clientHasLeft || !failure) this.#body.fail(this.#clientHasLeft ? watch.gone.reason : error);
       else this.#send(await failure.call(this.#format, asServiceError(error)));
     } finally {
-      this.#stopWaiting();
+      this.#stopTimer();
       watch.stop();
       this.#body.end();
     }
@@ -200,24 +233,24 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   #generating(): void {
     if (this.#state === 'generating') return;
     this.#state = 'generating';
-    this.#stopWaiting();
+    this.#stopTimer();
     this.#headersDue.resolve();
   }
 
   #due(ms: number): void {
-    this.#stopWaiting();
+    this.#stopTimer();
     this.#timer = setTimeout(this.#headersDue.resolve, Math.max(0, ms));
   }
 
-  #stopWaiting(): void {
+  #stopTimer(): void {
     clearTimeout(this.#timer);
   }
 
   /** Sends comments while nothing is generated. */
-  #wait(commentNow: boolean): void {
+  #comment(commentNow: boolean): void {
     const comment = () => this.#send(`: waiting (${this.#stage})\n\n`);
-    this.#state = 'waiting';
-    this.#stopWaiting();
+    this.#state = 'commenting';
+    this.#stopTimer();
     if (this.#format.isLive) return;
     this.#timer = setInterval(comment, HEARTBEAT_MS);
     if (commentNow) comment();

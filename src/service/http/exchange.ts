@@ -1,14 +1,14 @@
 import { rateLimited, requestError } from '#base';
 import type { EventOf, JobOf, Kind } from '#jobs';
 import {
-  CALL_HEADER,
+  ABORT_HEADER,
   type Origin,
   type RequestClient,
   type Admitted,
   type ModelDirectory,
   type ModelEntry,
   type ServiceDependencies,
-  type Waiting,
+  type StageEvent,
 } from '#protocol';
 import { RequestTrace } from './request-trace.ts';
 
@@ -65,105 +65,76 @@ export function arrive(
 const ROUTE_HEADER = 'localtext-route';
 
 /** A request with a valid key, and its answer. */
-export class Exchange {
-  readonly id: string;
-  readonly requestId: string;
-  readonly request: Request;
-  readonly watch: ClientWatch;
-  readonly receivedAt: number;
-  readonly trace: RequestTrace;
-  readonly admitted: Admitted;
-  readonly dependencies: ServiceDependencies;
-  readonly models: ModelDirectory;
+export interface Exchange extends Arrival {
+  admitted: Admitted;
+  dependencies: ServiceDependencies;
   /** Aborts all work for the request. */
-  readonly abort: AbortController;
+  abort: AbortController;
   /** Warnings about ignored parts of the request, for the header `localtext-warning`: printable ASCII. */
-  readonly warnings: string[] = [];
-  readonly #client: RequestClient | null;
-  #leave = (): void => {};
-  #continues = false;
+  warnings: string[];
+  /** Stops counting the request as in flight. May be called more than once. */
+  leave(): void;
+}
 
-  constructor(arrival: Arrival, admitted: Admitted, dependencies: ServiceDependencies) {
-    const { id, requestId, request, client, watch, receivedAt, trace, models } = arrival;
-    this.id = id;
-    this.requestId = requestId;
-    this.request = request;
-    this.watch = watch;
-    this.receivedAt = receivedAt;
-    this.trace = trace;
-    this.admitted = admitted;
-    this.dependencies = dependencies;
-    this.models = models;
-    this.abort = followSignals([watch.gone]).abort;
-    this.#client = client;
-    trace.key(admitted.label);
-  }
+export function beginExchange(
+  arrival: Arrival,
+  admitted: Admitted,
+  dependencies: ServiceDependencies,
+): Exchange {
+  arrival.trace.key(admitted.label);
+  const { abort } = followSignals([arrival.watch.gone]);
+  return { ...arrival, admitted, dependencies, abort, warnings: [], leave() {} };
+}
 
-  /**
-   * Counts the request as in flight before its body is read: a key's limit bounds such bodies in memory, too.
-   * @throws ServiceError 429
-   */
-  async enterInFlight(): Promise<void> {
-    const { admitted, dependencies, id } = this;
-    const leave = await dependencies.keys.enter(admitted, id);
-    if (leave) {
-      this.#leave = leave;
-      return;
-    }
+/**
+ * Counts the request as in flight before its body is read: a key's limit bounds such bodies in memory, too.
+ * @throws ServiceError 429
+ */
+export async function enterInFlight(exchange: Exchange): Promise<void> {
+  const { admitted, dependencies, id } = exchange;
+  const leave = await dependencies.keys.enter(admitted, id);
+  if (!leave) {
     const rule = `This key's limit of requests in flight is ${admitted.inFlightLimit}. Retry when one ends.`;
     throw rateLimited(rule, 1000);
   }
+  exchange.leave = () => {
+    exchange.leave = () => {};
+    leave();
+  };
+}
 
-  /** The answer continues after its headers, and stops the watch at its end. */
-  continues(streamed: boolean): void {
-    this.#continues = true;
-    this.trace.continues(streamed);
-  }
+/** @throws ServiceError 400 */
+export function checkRoute({ headers }: Request): void {
+  const route = headers.get(ROUTE_HEADER);
+  if (route === null || route === 'device') return;
+  const rule = `The header \`${ROUTE_HEADER}\` must be \`device\`, or absent.`;
+  throw requestError(400, rule, 'invalid_value', ROUTE_HEADER);
+}
 
-  /** The headers are sent. */
-  answered(status: number): void {
-    this.trace.headers(status);
-    if (!this.#continues) this.watch.stop();
-  }
+/** Runs a job, limited to the device if the request or its key demands that. @throws ServiceError */
+export function runJob<K extends Kind>(
+  exchange: Exchange,
+  job: JobOf<K>,
+  model: ModelEntry,
+  isStreamed: boolean,
+  id = exchange.id,
+): AsyncIterable<StageEvent | EventOf<K>> {
+  const { admitted, request, dependencies, abort } = exchange;
+  const isLimited = admitted.deviceOnly || request.headers.has(ROUTE_HEADER);
+  return dependencies.engine.run<K>(
+    { ...job, ...(isLimited && { deviceOnly: true }) },
+    { id, signal: abort.signal, model, origin: originOf(exchange, isStreamed) },
+  );
+}
 
-  /** Stops counting the request as in flight. May be called more than once. */
-  leave(): void {
-    this.#leave();
-    this.#leave = () => {};
-  }
-
-  /** @throws ServiceError 400 */
-  checkRoute(): void {
-    const route = this.request.headers.get(ROUTE_HEADER);
-    if (route === null || route === 'device') return;
-    const rule = `The header \`${ROUTE_HEADER}\` must be \`device\`, or absent.`;
-    throw requestError(400, rule, 'invalid_value', ROUTE_HEADER);
-  }
-
-  /** Runs a job, limited to the device if the request or its key demands that. @throws ServiceError */
-  run<K extends Kind>(
-    job: JobOf<K>,
-    model: ModelEntry,
-    isStreamed: boolean,
-    id = this.id,
-  ): AsyncIterable<Waiting | EventOf<K>> {
-    const isLimited = this.admitted.deviceOnly || this.request.headers.has(ROUTE_HEADER);
-    return this.dependencies.engine.run<K>(
-      { ...job, ...(isLimited && { deviceOnly: true }) },
-      { id, signal: this.abort.signal, model, origin: this.#origin(isStreamed) },
-    );
-  }
-
-  #origin(isStreamed: boolean): Origin {
-    const { headers } = this.request;
-    const origin: Origin = { client: this.#client?.id ?? '', request: this.id };
-    if (isStreamed) return origin;
-    const background = { ...origin, background: true } as const;
-    if (this.#client === null || headers.has(CALL_HEADER)) return background;
-    const attempt = headers.get('x-stainless-retry-count');
-    const counts = attempt !== null && /^\d{1,3}$/.test(attempt);
-    return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };
-  }
+function originOf({ id, client, request: { headers } }: Exchange, isStreamed: boolean): Origin {
+  const origin: Origin = { client: client?.id ?? '', request: id };
+  if (isStreamed) return origin;
+  const background = { ...origin, background: true } as const;
+  if (client === null || headers.has(ABORT_HEADER)) return background;
+  const attempt = headers.get('x-stainless-retry-count');
+  const counts = attempt !== null && /^\d{1,3}$/.test(attempt);
+  return { ...background, mayBeRepeated: true, ...(counts && { attempt: Number(attempt) }) };
 }
 
 /**

@@ -17,9 +17,9 @@ import {
   type JobOf,
   type Kind,
 } from '#jobs';
-import type { WaitingStage, Admitted, ModelDirectory, ModelEntry } from '#protocol';
+import type { Stage, Admitted, ModelDirectory, ModelEntry } from '#protocol';
 import { requireModel, usableModels } from '../model-list/models.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, runJob } from './exchange.ts';
 
 /** Counts a request's tokens as engines report them, so that a request that fails is charged, too. */
 export interface Meter {
@@ -56,12 +56,12 @@ export class JobMeter implements Meter {
 
 /** Receives what a job yields. */
 export interface AnswerSink<Event> {
-  stage(stage: WaitingStage, index: number): void;
+  stage(stage: Stage, index: number): void;
   /** Takes an event, and resolves once the next one may come. True: the job is over, and is stopped. */
   event(event: Event): Promise<boolean | void>;
 }
 
-interface Admission<M extends Meter> {
+export interface Admission<M extends Meter> {
   /** Model's id as the client gave it. */
   model: string;
   kind: Kind;
@@ -148,11 +148,11 @@ export class JobRun<M extends Meter = Meter> {
   ): Promise<void> {
     const { exchange, model, isStreamed } = this;
     const { signal } = exchange.abort;
-    let stage: WaitingStage | null = null;
+    let stage: Stage | null = null;
     try {
-      for await (const event of exchange.run(job, model, isStreamed, id)) {
+      for await (const event of runJob(exchange, job, model, isStreamed, id)) {
         signal.throwIfAborted();
-        if (event.type === 'waiting') {
+        if (event.type === 'stage') {
           ({ stage } = event);
           if (event.servedBy !== undefined) exchange.trace.servedBy = event.servedBy;
           if (event.loosened) warn(exchange.warnings, event.loosened);

@@ -2,7 +2,8 @@ import { asServiceError } from '#base';
 import type { ChatUsage } from '#jobs';
 import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '#protocol';
 
-const LOGGED_PATH_CHARACTERS = 200;
+/** Of a path, and of a model's name. */
+const LOGGED_NAME_CHARACTERS = 200;
 const LOGGED_URL_CHARACTERS = 2048;
 
 type Publish = (entry: RequestLogEntry) => void;
@@ -12,15 +13,16 @@ export class RequestTrace {
   readonly #publish: Publish;
   readonly #entry: RequestLogEntry;
   #text = '';
-  /** Whether the answer continues after its headers. */
-  #open = false;
+  /** Whether the answer continues after its headers, and its end stops the watch of the client. */
+  continued = false;
+  #isOpen = false;
 
   constructor(publish: Publish, request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>) {
     this.#publish = publish;
     const { path, client } = request;
     this.#entry = {
       ...request,
-      path: path.slice(0, LOGGED_PATH_CHARACTERS),
+      path: path.slice(0, LOGGED_NAME_CHARACTERS),
       client: client && { ...client, url: client.url.slice(0, LOGGED_URL_CHARACTERS) },
       state: 'running',
       keyLabel: null,
@@ -47,14 +49,15 @@ export class RequestTrace {
 
   body(text: string, { model, stream }: Record<string, unknown>): void {
     this.#entry.requestBody = cut(text);
-    if (typeof model === 'string') this.#entry.model = model;
+    if (typeof model === 'string') this.#entry.model = model.slice(0, LOGGED_NAME_CHARACTERS);
     this.#entry.streamed = stream === true;
     this.#tell();
   }
 
   /** The answer continues after its headers. `streamed`: it is sent while it is generated. */
   continues(streamed: boolean): void {
-    this.#open = true;
+    this.continued = true;
+    this.#isOpen = true;
     this.#entry.streamed = streamed;
   }
 
@@ -87,13 +90,13 @@ export class RequestTrace {
 
   headers(status: number): void {
     this.#entry.status = status;
-    if (this.#open || this.#entry.state !== 'running') this.#tell();
+    if (this.#isOpen || this.#entry.state !== 'running') this.#tell();
     else this.#end('done');
   }
 
   /** Ends the entry, or lets the headers end it. `whole`: the body, if it was not streamed. */
   done(whole: string = this.#text): void {
-    this.#open = false;
+    this.#isOpen = false;
     this.#entry.responseBody = cut(whole);
     if (this.#entry.status !== null) this.#end('done');
   }
@@ -105,7 +108,7 @@ export class RequestTrace {
   }
 
   failed(error: unknown, aborted: boolean): void {
-    this.#open = false;
+    this.#isOpen = false;
     const { wire } = asServiceError(error);
     if (!aborted) this.#entry.error = wire.code ?? wire.type;
     this.#entry.responseBody ??= cut(this.#text);

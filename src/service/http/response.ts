@@ -102,6 +102,9 @@ export function answerHeaders(exchange: Exchange, contentType: string, timings: 
 export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM = 'text/event-stream';
 
+/** Server-sent event without a name. */
+export const dataEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
 /** An answer that is known without the engine. */
 export const textResponse = (exchange: Exchange, body: string, contentType: string): Response =>
   new Response(streamOf(body), { headers: answerHeaders(exchange, contentType) });

@@ -16,14 +16,14 @@ const enforced = {
   max_tokens_per_doc: z.nullish(z.int().check(z.gte(1))),
 };
 
-const accepted = { user: text, priority: z.nullish(z.int()) };
+const ignored = { user: text, priority: z.nullish(z.int()) };
 
 const ONLY_TEXT = 'Documents are compared by their `text`. Put the fields into it.';
 
 export const rerankRules = {
-  fields: { enforced, accepted },
+  fields: { enforced, ignored },
   refused: { rank_fields: ONLY_TEXT },
-  schema: z.object({ ...enforced, ...accepted }),
+  schema: z.object({ ...enforced, ...ignored }),
 };
 
 export type RerankBody = z.infer<typeof rerankRules.schema>;

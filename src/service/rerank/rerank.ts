@@ -1,9 +1,7 @@
-import { estimateTokens, type RerankEvent } from '#jobs';
+import { estimateTokens } from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
-import { type AnswerFormat, respond } from '../http/answer.ts';
+import { answerWhole } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { JobMeter, JobRun } from '../http/job-run.ts';
-import { JSON_TYPE } from '../http/response.ts';
 import type { RerankBody } from './rerank-schema.ts';
 
 /** Tokens that a model adds to each text. */
@@ -18,32 +16,16 @@ export async function createRerank(exchange: Exchange, body: RerankBody): Promis
   // A reranker reads the query with each document.
   const characters = documents.reduce((sum, { length }) => sum + query.length + length, 0);
   const reserved = estimateTokens(characters) + (documents.length + 1) * HIDDEN_TOKENS;
-  const meter = new JobMeter(reserved);
-  const run = await JobRun.admit(exchange, {
-    model: body.model,
-    kind: 'rerank',
-    meter,
-    isStreamed: false,
-    reserved,
-  });
-  const job = {
-    kind: 'rerank' as const,
-    model: run.model.id,
-    query,
-    documents,
-    ...omitNulls({ maxTokens: body.max_tokens_per_doc }),
-  };
-  let answer = '';
-  const format: AnswerFormat<RerankEvent> = {
-    type: JSON_TYPE,
-    event({ scores, promptTokens }) {
+  const maxTokens = omitNulls({ maxTokens: body.max_tokens_per_doc });
+  return answerWhole(
+    exchange,
+    { model: body.model, kind: 'rerank', reserved },
+    ({ id }) => ({ kind: 'rerank', model: id, query, documents, ...maxTokens }),
+    ({ scores, promptTokens }, meter) => {
       meter.count(promptTokens, { promptTokens });
-      answer = toAnswer(body, documents, scores, promptTokens);
-      return '';
+      return toAnswer(body, documents, scores, promptTokens);
     },
-    end: () => answer,
-  };
-  return respond(run, format, (sink) => run.run(job, sink));
+  );
 }
 
 /** The answer that Cohere, Jina, vLLM and llama.cpp share. */
@@ -52,7 +34,7 @@ function toAnswer(
   documents: readonly string[],
   scores: readonly number[],
   promptTokens: number,
-): string {
+): object {
   const results = scores
     .map((score, index) => ({
       index,
@@ -62,5 +44,5 @@ function toAnswer(
     .toSorted((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
     .slice(0, count ?? documents.length);
   const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
-  return JSON.stringify({ object: 'list', model, results, usage });
+  return { object: 'list', model, results, usage };
 }

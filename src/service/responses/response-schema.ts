@@ -108,14 +108,7 @@ const withType = (value: unknown): unknown => {
   return 'id' in value ? { ...value, type: 'item_reference' } : value;
 };
 
-const item = z.pipe(
-  z.transform(withType),
-  z.discriminatedUnion(
-    'type',
-    [...items, referenceItem],
-    'must be one of "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "reasoning", "item_reference"',
-  ),
-);
+const item = z.pipe(z.transform(withType), z.discriminatedUnion('type', [...items, referenceItem]));
 
 const enforced = {
   model: z.string(),
@@ -150,7 +143,7 @@ const passedOn = {
   ),
 };
 
-const accepted = {
+const ignored = {
   user: text,
   service_tier: text,
   safety_identifier: text,
@@ -163,9 +156,9 @@ const FORMAT = 'Use `text.format`.';
 const TOKENS = 'Use `max_output_tokens`.';
 
 export const responseRules = {
-  fields: { enforced, passedOn, accepted },
+  fields: { enforced, passedOn, ignored },
   maxBytes: MAX_IMAGE_BODY_BYTES,
-  schema: z.object({ ...enforced, ...passedOn, ...accepted }),
+  schema: z.object({ ...enforced, ...passedOn, ...ignored }),
   refused: {
     ...refusedConstraints(FORMAT),
     ...refusedSchemas(FORMAT),
@@ -184,4 +177,4 @@ export const responseRules = {
   },
 };
 
-export type ResponseBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn & typeof accepted>>;
+export type ResponseBody = z.infer<z.ZodMiniObject<typeof enforced & typeof passedOn & typeof ignored>>;

@@ -23,11 +23,11 @@ const enforced = {
 };
 
 /** How to speak: servers follow it, voices on the device do not. */
-const accepted = { instructions: z.nullish(z.string().check(z.maxLength(MAX_INSTRUCTIONS))), user: text };
+const ignored = { instructions: z.nullish(z.string().check(z.maxLength(MAX_INSTRUCTIONS))), user: text };
 
 export const speechRules = {
-  fields: { enforced, accepted },
-  schema: z.object({ ...enforced, ...accepted }),
+  fields: { enforced, ignored },
+  schema: z.object({ ...enforced, ...ignored }),
 };
 
 export type SpeechBody = z.infer<typeof speechRules.schema>;

@@ -7,11 +7,11 @@ import {
   type SpeechJob,
 } from '#jobs';
 import { omitNulls } from '../generation/generation.ts';
-import { type AnswerFormat, errorEvent, respond } from '../http/answer.ts';
+import { type AnswerFormat, respond } from '../http/answer.ts';
 import { toBase64 } from '../http/base64.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { JobMeter, JobRun } from '../http/job-run.ts';
-import { EVENT_STREAM } from '../http/response.ts';
+import { dataEvent, EVENT_STREAM } from '../http/response.ts';
 import type { SpeechBody } from './speech-schema.ts';
 
 const TYPES: Readonly<Record<SpeechFormat, string>> = {
@@ -83,15 +83,15 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
         audio: toBase64(bytes),
         ...(spoken !== '' && { text: spoken }),
       };
-      return `data: ${JSON.stringify(delta)}\n\n`;
+      return dataEvent(delta);
     },
     end: () => '',
-    failure: errorEvent,
+    failure: dataEvent,
   };
   return respond(run, stream === 'sse' ? events : sound, (sink) => run.run(job, sink));
 }
 
 const doneEvent = ({ promptTokens: input, completionTokens: output }: ChatUsage): string => {
   const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output };
-  return `data: ${JSON.stringify({ type: 'speech.audio.done', usage })}\n\n`;
+  return dataEvent({ type: 'speech.audio.done', usage });
 };

@@ -1,5 +1,6 @@
 import type { Constraint, SchemaPart } from '#jobs';
 import { entriesOf, fromEntries, readJson, writeJson, isObject } from '#base';
+import { SCHEMA_MAPS } from '#grammar/check';
 import type { CallableTools } from './callable-tools.ts';
 import { CUSTOM_INPUT, type ToolFunction } from './tool-function.ts';
 
@@ -54,18 +55,21 @@ const reference = (name: string): string => `#/$defs/${definition(name)}`;
 
 /**
  * Rebases references, which point from the root of a schema that is now nested. References below an inner
- * `$id` point from there.
+ * `$id` point from there. The values of `const` and `enum` are data.
+ * @param isMap whether the keys of the value are names, of properties or definitions
  */
-function rebase(value: unknown, root: string, isInner = false): unknown {
+function rebase(value: unknown, root: string, isInner = false, isMap = false): unknown {
   if (Array.isArray(value)) return value.map((item) => rebase(item, root, true));
   if (!isObject(value)) return value;
+  const isData = (key: string): boolean => !isMap && (key === 'const' || key === 'enum');
   const { $id } = value;
   if (isInner && typeof $id === 'string' && !$id.startsWith('#')) return value;
   return fromEntries(
-    entriesOf(value).map(([key, inner]) =>
-      key === '$ref' && typeof inner === 'string' && /^#(?:\/|$)/.test(inner)
+    entriesOf(value).map(([key, inner]) => {
+      if (isData(key)) return [key, inner];
+      return key === '$ref' && typeof inner === 'string' && /^#(?:\/|$)/.test(inner)
         ? [key, root + inner.slice(1)]
-        : [key, rebase(inner, root, true)],
-    ),
+        : [key, rebase(inner, root, true, !isMap && SCHEMA_MAPS.includes(key))];
+    }),
   );
 }

@@ -3,6 +3,7 @@ import type { ModelEntry } from '#protocol';
 import type { ChatRun } from '../generation/admission.ts';
 import { omitNulls, type Generation } from '../generation/generation.ts';
 import type { AnswerSink } from '../http/job-run.ts';
+import { runJob } from '../http/exchange.ts';
 import type { CallableTools } from './callable-tools.ts';
 
 /**
@@ -40,9 +41,9 @@ async function choose(
 ): Promise<number[] | null> {
   const { exchange, model, isStreamed, meter } = run;
   const { signal } = exchange.abort;
-  for await (const event of exchange.run(job, model, isStreamed, `${exchange.id}-tool`)) {
+  for await (const event of runJob(exchange, job, model, isStreamed, `${exchange.id}-tool`)) {
     signal.throwIfAborted();
-    if (event.type === 'waiting') {
+    if (event.type === 'stage') {
       // The reply has not begun when the choice has.
       if (event.stage !== 'prefill') sink.stage(event.stage, 0);
     } else {

@@ -32,7 +32,7 @@ const textFormat = z.object({ type: z.literal('text') });
 const customFields = <Format extends z.ZodMiniObject<{ type: typeof isGrammar }>>(format: Format) => ({
   name: functionFields.name,
   description: functionFields.description,
-  format: z.nullish(z.discriminatedUnion('type', [textFormat, format], 'must be one of "text", "grammar"')),
+  format: z.nullish(z.discriminatedUnion('type', [textFormat, format])),
 });
 
 const toolList = <
@@ -47,7 +47,7 @@ const toolList = <
     name: functionFields.name,
     description: functionFields.description,
     tools: z
-      .array(z.discriminatedUnion('type', [tool, custom], 'must be one of "function", "custom"'))
+      .array(z.discriminatedUnion('type', [tool, custom]))
       .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
   });
   return z.array(z.union([tool, custom, namespace, otherTool], HAS_TYPE)).check(z.maxLength(MAX_TOOLS));
@@ -62,9 +62,8 @@ const toolChoice = <
   custom: Custom,
   allowed: Allowed,
 ) => {
-  const types = 'must be one of "function", "custom", "allowed_tools"';
   const rule = 'must be "none", "auto", "required", or an object that names a function';
-  return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, custom, allowed], types)], rule));
+  return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, custom, allowed])], rule));
 };
 
 const allowedFields = <Named extends z.ZodMiniType, Custom extends z.ZodMiniType>(

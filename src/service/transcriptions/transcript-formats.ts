@@ -1,5 +1,5 @@
 import type { ChatUsage, Cue, TimedWord, Transcript, TranscriptionJob, TranscriptionSegment } from '#jobs';
-import { JSON_TYPE } from '../http/response.ts';
+import { dataEvent, JSON_TYPE } from '../http/response.ts';
 import type { Format } from './transcription-form.ts';
 
 /**
@@ -40,13 +40,13 @@ export function formatTranscript(
 
 /** The event for the next part of the text. Empty: nothing is sent. */
 export const deltaEvent = (delta: string): string =>
-  delta === '' ? '' : event({ type: 'transcript.text.delta', delta });
+  delta === '' ? '' : dataEvent({ type: 'transcript.text.delta', delta });
 
 export const doneEvent = (
   text: string,
   { promptTokens: input, completionTokens: output }: ChatUsage,
 ): string =>
-  event({
+  dataEvent({
     type: 'transcript.text.done',
     text,
     usage: {
@@ -57,8 +57,6 @@ export const doneEvent = (
       total_tokens: input + output,
     },
   });
-
-const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
 function objectOf(
   format: 'json' | 'verbose_json',

@@ -2,6 +2,8 @@ import { conflicting, invalidField, requestError, type ServiceError } from '#bas
 import type { Granularity, TranscriptionJob } from '#jobs';
 import * as z from '#base/zod';
 import { readBytes } from '../body/request-body.ts';
+import { WITH_RULES } from '../body/schema-issues.ts';
+import { omitNulls } from '../generation/generation.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 const GRANULARITIES = ['segment', 'word'] as const satisfies readonly Granularity[];
@@ -17,7 +19,6 @@ export interface FormFields {
   job: Pick<TranscriptionJob, 'language' | 'prompt' | 'temperature' | 'times' | 'stream' | 'others'>;
 }
 
-const oneOf = (values: readonly string[]): string => `must be one of ${values.join(', ')}`;
 const text = z.string();
 
 const GRANULARITY_FIELD = 'timestamp_granularities[]';
@@ -28,12 +29,16 @@ const isTemperature = (value: string): boolean =>
 
 /** The rule of each field that OpenAI documents for Whisper. */
 const schema = z.object({
-  language: z.optional(text.check(z.regex(/^[a-z]{2,3}$/i, 'must be a code of ISO 639-1, such as `en`'))),
-  prompt: z.optional(text.check(z.maxLength(MAX_PROMPT, `must have at most ${MAX_PROMPT} characters`))),
-  response_format: z.optional(z.enum(FORMATS, oneOf(FORMATS))),
-  temperature: z.optional(text.check(z.refine(isTemperature, 'must be a number from 0 to 1'))),
-  [GRANULARITY_FIELD]: z.array(z.enum(GRANULARITIES, oneOf(GRANULARITIES))),
-  stream: z.optional(z.enum(['true', 'false'], 'must be true or false')),
+  language: z.optional(
+    text.check(z.regex(/^[a-z]{2,3}$/i, 'must be a code of ISO 639-1, such as `en`'), z.toLowerCase()),
+  ),
+  prompt: z.optional(text.check(z.maxLength(MAX_PROMPT))),
+  response_format: z.optional(z.enum(FORMATS)),
+  temperature: z.optional(
+    z.pipe(text.check(z.refine(isTemperature, 'must be a number from 0 to 1')), z.transform(Number)),
+  ),
+  [GRANULARITY_FIELD]: z.array(z.enum(GRANULARITIES)),
+  stream: z.optional(z.enum(['true', 'false'])),
 });
 
 const OWN_FIELDS = new Set([...Object.keys(schema.shape), 'model', 'file']);
@@ -51,7 +56,12 @@ const nameOf = (name: string): string =>
 export function parseFields(pairs: readonly (readonly [name: string, value: string])[]): FormFields {
   const named = pairs.map(([name, value]): [string, string] => [nameOf(name), value]);
   const listed = named.filter(([name]) => name === GRANULARITY_FIELD).map(([, value]) => value);
-  const fields = checked({ ...Object.fromEntries(named), [GRANULARITY_FIELD]: listed });
+  const sent = { ...Object.fromEntries(named), [GRANULARITY_FIELD]: listed };
+  const { data: fields, error } = schema.safeParse(sent, WITH_RULES);
+  if (!fields) {
+    const { path = [], message = 'is not valid' } = error.issues[0] ?? {};
+    throw invalidField(String(path[0]), message);
+  }
   const { language, prompt, response_format: format = 'json', temperature } = fields;
   const stream = fields.stream === 'true';
   const granularities = fields[GRANULARITY_FIELD];
@@ -64,21 +74,12 @@ export function parseFields(pairs: readonly (readonly [name: string, value: stri
   return {
     format,
     job: {
-      ...(language !== undefined && { language: language.toLowerCase() }),
-      ...(prompt !== undefined && { prompt }),
-      ...(temperature !== undefined && { temperature: Number(temperature) }),
+      ...omitNulls({ language, prompt, temperature }),
       times: isPlain || timed.length > 0 ? timed : ['segment'],
       stream,
       others: named.filter(([name]) => !OWN_FIELDS.has(name)),
     },
   };
-}
-
-function checked(fields: unknown): z.infer<typeof schema> {
-  const { data, error } = schema.safeParse(fields);
-  if (data) return data;
-  const { path = [], message = 'is not valid' } = error.issues[0] ?? {};
-  throw invalidField(String(path[0]), message);
 }
 
 /** Maximum size of a form: a file of 25 MiB, the other fields and the parts' headers. */

@@ -1,8 +1,8 @@
 import { estimateTokens, SOUND_TOKENS_A_SECOND, type TranscriptionEvent, type TranscriptionJob } from '#jobs';
-import { type AnswerFormat, errorEvent, respond } from '../http/answer.ts';
+import { type AnswerFormat, respond } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { JobMeter, JobRun } from '../http/job-run.ts';
-import { EVENT_STREAM } from '../http/response.ts';
+import { dataEvent, EVENT_STREAM } from '../http/response.ts';
 import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
 
 /** Tokens reserved for a file, whose length is not known yet. */
@@ -53,7 +53,7 @@ export async function createTranscription(
       return event.type === 'done' ? delta + doneEvent(textOf(event.transcript), event.usage) : delta;
     },
     end: () => '',
-    failure: errorEvent,
+    failure: dataEvent,
   };
   const inOnePiece: AnswerFormat<TranscriptionEvent> = {
     type: contentTypeOf(name),

@@ -21,16 +21,18 @@ import {
   asInvalidFile,
   type FileStorage,
   openModel,
-  type SourceAccess,
+  type FileAccess,
   type NewFile,
   storeFiles,
 } from './new-files.ts';
 
-export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
+export interface ModelAdderOptions extends FileStorage, Omit<FileAccess, 'store'> {
   /** The site's own catalog. */
   catalog: Catalog;
   engines: Engines;
   added: AddedModelRecord[];
+  /** Reads the saved records: the user may have cleared them with the site's data. */
+  read(): Promise<AddedModelRecord[]>;
   save(added: readonly AddedModelRecord[]): Promise<void>;
   /** Replaces the catalog in use after the added models changed. */
   publish(catalog: Catalog): void;
@@ -47,26 +49,26 @@ type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
 export class ModelAdder {
   readonly #options: ModelAdderOptions;
   #added: readonly AddedModelRecord[];
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
 
   constructor(options: ModelAdderOptions) {
     this.#options = options;
     this.#added = options.added;
-    this.#turns
+    this.#mutex
       .run(() => options.modelStorage.unfinished.dropExpired())
       .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
   /** Adds a model. Calls run one at a time. Idempotent, as an engine that takes over repeats the call. @throws ServiceError */
   add(command: AddCommand, signal: AbortSignal, onProgress: OnProgress): Promise<AddedModel> {
-    return this.#turns.run(() => this.#add(command, signal, onProgress));
+    return this.#mutex.run(() => this.#add(command, signal, onProgress));
   }
 
   /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */
   async offers(source: RepositoryRef, signal: AbortSignal): Promise<HubOffer[]> {
-    const { sources, engines } = this.#options;
+    const { variantFiles, engines } = this.#options;
     const format = await addedFormat(engines);
-    const models = await listModels(source, sources, format, signal);
+    const models = await listModels(source, variantFiles, format, signal);
     const [device, free] = await Promise.all([this.#options.device, freeBytes()]);
     return models.slice(0, MAX_OFFERS).map(({ kind, file, revision, bytes, files }) => {
       const sizes = files.map(({ bytes: size }) => ({ size }));
@@ -91,6 +93,7 @@ export class ModelAdder {
 
   /** @throws ServiceError 400 */
   async rename(target: string, id: string): Promise<void> {
+    await this.#refresh();
     const record = this.#find(target);
     if (id === target) return;
     this.#requireFree(id);
@@ -101,6 +104,7 @@ export class ModelAdder {
 
   /** @throws ServiceError 400, also while requests use the model */
   async delete(target: string): Promise<void> {
+    await this.#refresh();
     const { name } = this.#find(target).variant;
     await this.#options.modelStorage.delete(name);
     // Another call may have changed the list in the meantime.
@@ -113,6 +117,7 @@ export class ModelAdder {
     onProgress: OnProgress,
   ): Promise<AddedModel> {
     signal.throwIfAborted();
+    await this.#refresh();
     const described = await this.#describe(source, signal);
     const { files, roles, defaults } = described;
     const { name, bytes } = described.model;
@@ -153,6 +158,10 @@ export class ModelAdder {
     const access = { ...this.#options, store };
     const files = await openModel(source, access, format, signal);
     return format.describe(files, device).catch(asInvalidFile);
+  }
+
+  async #refresh(): Promise<void> {
+    this.#added = await this.#options.read().catch(() => this.#added);
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {

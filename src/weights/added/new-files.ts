@@ -23,9 +23,9 @@ export interface NewFile extends ModelFile {
   store(file: WeightFile, options: CountOptions): Promise<void>;
 }
 
-export interface SourceAccess {
+export interface FileAccess {
   store: WeightStore;
-  sources: Pick<VariantFiles, 'repository'>;
+  variantFiles: Pick<VariantFiles, 'repository'>;
   /** Requests files from the page that adds them; null if it has none for this ticket. */
   requestFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
 }
@@ -33,7 +33,7 @@ export interface SourceAccess {
 /** Resolves a source to the files of one model. @throws ServiceError */
 export async function openModel(
   source: ModelSource,
-  { store, sources, requestFiles }: SourceAccess,
+  { store, variantFiles, requestFiles }: FileAccess,
   format: AddedFormat,
   signal: AbortSignal,
 ): Promise<NewFile[]> {
@@ -48,7 +48,7 @@ export async function openModel(
     case 'url':
       return [await urlFile(source, store, signal)];
     case 'hub': {
-      const models = await listModels(source, sources, format, signal);
+      const models = await listModels(source, variantFiles, format, signal);
       const { files, optional } = chooseModel(source, models);
       return files.map((file) => ({ ...remoteFile(file, store, signal), optional: file === optional }));
     }

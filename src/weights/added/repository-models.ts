@@ -24,11 +24,11 @@ export async function addedFormat(engines: Engines): Promise<AddedFormat> {
 /** Lists a repository's models in this format, the smallest first. @throws ServiceError */
 export async function listModels(
   source: RepositoryRef,
-  sources: Pick<VariantFiles, 'repository'>,
+  variantFiles: Pick<VariantFiles, 'repository'>,
   { find, noun }: AddedFormat,
   signal: AbortSignal,
 ): Promise<HubModel[]> {
-  const { revision, files, isEmbedding } = await sources.repository(source, signal);
+  const { revision, files, isEmbedding } = await variantFiles.repository(source, signal);
   const models = find(files, isEmbedding).map((model) => ({
     ...model,
     revision,

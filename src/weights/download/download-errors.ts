@@ -1,6 +1,7 @@
 import { formatBytes, type WeightFile } from '#catalog';
 import {
   corruptFile,
+  PRIVATE_WINDOW,
   printable,
   serverError,
   ServiceError,
@@ -19,7 +20,7 @@ export const unavailable = ({ path }: WeightFile, status: number): ServiceError 
 export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at: number }): ServiceError =>
   serverError(
     'weights_unavailable',
-    `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, is no longer in this browser's storage: the browser or the user deleted it. Add the same file again, or remove the model.`,
+    `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, was deleted or damaged in this browser's storage. Add the same file again, or remove the model.`,
   );
 
 export const webPage = ({ path }: WeightFile, status: number): ServiceError =>
@@ -48,7 +49,7 @@ export function storageFull(needed: number, free: number | null, deletable: read
   const which =
     deletable.length > 0
       ? `These models could be deleted: ${deletable.join(', ')}. Delete one, free`
-      : 'No model can be deleted. A private window has less storage than another one. Free';
+      : `No model can be deleted. ${PRIVATE_WINDOW} Free`;
   return serverError('storage_full', `${why} ${which} space on the device, or use a smaller model.`);
 }
 

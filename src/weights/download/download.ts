@@ -83,9 +83,9 @@ class Download {
   /** Bytes received of chunks that are not stored yet, by chunk. */
   readonly #inFlight = new Map<number, number>();
   readonly #spareBuffers: Bytes[] = [];
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
   /** Whether to use one connection at a time: until a range has arrived, and after the server has ignored a range. */
-  #takesTurns = true;
+  #isSingle = true;
   /** False once the server has answered a range with anything but the range or the whole file. */
   #sendsRanges = true;
   #answers = 0;
@@ -104,9 +104,9 @@ class Download {
   async run(): Promise<Outcome> {
     const partial = this.#partial;
     try {
-      await partial.hashStored(this.#signal);
       this.#report();
-      await this.#fetchMissing();
+      // The stored bytes are hashed meanwhile: gigabytes take 10 s and more.
+      await this.#all([partial.hashStored(this.#signal), this.#fetchMissing()]);
       await partial.hashStored(this.#signal);
     } catch (error) {
       if (error instanceof VersionChangedError) return 'mixed';
@@ -129,12 +129,16 @@ class Download {
     const connection = async (): Promise<void> => {
       for (const index of missing) await this.#fetchWithRetries(index);
     };
-    const connections = Array.from({ length: CONNECTIONS }, connection);
+    await this.#all(Array.from({ length: CONNECTIONS }, connection));
+  }
+
+  /** Waits for all of these parts of the download. If one fails, ends the others first. */
+  async #all(parts: Promise<void>[]): Promise<void> {
     try {
-      await Promise.all(connections);
+      await Promise.all(parts);
     } catch (error) {
       this.#stop.abort(error);
-      await Promise.allSettled(connections);
+      await Promise.allSettled(parts);
       throw error;
     }
   }
@@ -150,8 +154,8 @@ class Download {
   }
 
   async #fetchChunk(index: number): Promise<void> {
-    if (!this.#takesTurns && (await this.#request(index)) === 'stored') return;
-    await this.#turns.run(async () => {
+    if (!this.#isSingle && (await this.#request(index)) === 'stored') return;
+    await this.#mutex.run(async () => {
       this.#signal.throwIfAborted();
       // Another connection may have stored this chunk from a whole file that then broke off: continue with the next.
       const next = this.#partial.has(index) ? this.#partial.missing().next().value : index;
@@ -171,7 +175,7 @@ class Download {
     } catch (error) {
       if (!(error instanceof UnusableRangeError)) throw error;
       this.#sendsRanges = false;
-      this.#takesTurns = true;
+      this.#isSingle = true;
       return isAlone ? this.#store(index, isAlone) : 'whole';
     }
   }
@@ -183,7 +187,7 @@ class Download {
     const response = await this.#fetch(index, from, timeout);
     this.#checkVersion(response);
     const isWhole = response.status === 200;
-    if (isWhole || isAlone) this.#takesTurns = isWhole;
+    if (isWhole || isAlone) this.#isSingle = isWhole;
     if (isWhole && !isAlone) {
       await response.body?.cancel().catch(() => undefined);
       return 'whole';
@@ -354,13 +358,16 @@ function checkStatus(file: WeightFile, response: Response): void {
   }
 }
 
-/** Checks `content-range`. A server of another origin may hide the header; then only the hash decides. */
+/**
+ * Checks `content-range`: a server may send less than was requested. A server of another origin may hide the header;
+ * then only the hash decides.
+ */
 function isRange(file: WeightFile, headers: Headers, { from, to }: ByteRange): boolean {
   const declared = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
   if (!declared) return true;
   const [, first, last, total] = declared;
   const isTotal = total === '*' || Number(total) === file.bytes;
-  return isTotal && Number(first) === from && Number(last) === to - 1;
+  return isTotal && Number(first) === from && Number(last) >= from && Number(last) < to;
 }
 
 class EndedEarlyError extends Error {

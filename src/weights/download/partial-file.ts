@@ -129,7 +129,8 @@ export class PartialFile {
       return true;
     });
     if (!isNew) return;
-    await this.hashStored(signal, { index, bytes });
+    // A chunk after those being hashed is read back when its turn comes.
+    if (this.#parts.hash.next === index) await this.hashStored(signal, { index, bytes });
     if (this.chunkCount === 1) return;
     await this.#parts.writer.flush();
     await this.#saving.run(() => this.#saveCheckpoint());

@@ -3,7 +3,7 @@ import { expose } from 'comlink';
 
 import type { EngineStatus } from '../../../src/protocol/status.ts';
 import type { WorkerControl } from '../../../src/protocol/worker-control.ts';
-import { listenForCalls, type ServePort } from '../../../src/protocol/discovery.ts';
+import { listenDirectly, type ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/base/async.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
@@ -15,7 +15,7 @@ import { createModelManager } from '../../support/create-model-manager.ts';
 
 const TOKEN_MS = 20;
 
-const COMMON = { fingerprint: 'counting', slots: 4, facts: {}, unload: async () => {} };
+const COMMON = { fingerprint: 'counting', slots: 4, traits: {}, unload: async () => {} };
 const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
 
 /** Counts from one: `1 2 3 …`. Resumed, it goes on where the text ended. */
@@ -106,7 +106,7 @@ const control: WorkerControl = {
         };
       },
     };
-    listenForCalls(scope, (port) => servePort(port, started));
+    listenDirectly(scope, (port) => servePort(port, started));
     resolveServing(started);
   },
   ping: () => Promise.resolve(),

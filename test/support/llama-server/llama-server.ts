@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
+import { cacheFolder } from '../../../src/node/cli/pull-command.ts';
 import { atEnd } from '../at-end.ts';
-import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
+import { execute, findPython } from '../../../src/node/cli/pull/packages.ts';
 
 const HERE = import.meta.dirname;
 /** Version of requirements.txt. */

@@ -167,7 +167,7 @@ test('a short result is not taken for text that is elsewhere in the prompt', () 
   ];
   const dropping = new ChatPrompt(withoutResults, none, false);
   const showing = new ChatPrompt(`{% for m in messages %}${calls}{{ m.content }};{% endfor %}`, none, false);
-  for (const result of ['5', '', '…', 'Add 2 and 3']) {
+  for (const result of ['5', '', '…', 'Add 2 and 3', '[object Map]']) {
     const inText = `<tool_response>\n${result}\n</tool_response>`;
     expect(open(dropping, conversation(result)).prompt).toContain(inText);
     expect(open(showing, conversation(result)).prompt).not.toContain(inText);
@@ -484,7 +484,7 @@ test('numbers of arguments keep their text, and keys their order', () => {
   expect(ask(`${name}{{ c.function.arguments | tojson }}`, deeper)).toContain(deep);
 });
 
-test("a caller's text is no marker of an image", () => {
+test("a client's text is no marker of an image", () => {
   const reserved = ['<__media__>', '<fake_token_around_image>'];
   const prompt = new ChatPrompt('{{ messages[0].content }}', { ...none, reserved }, false);
   const content = 'a<__media__>b<fake_token_around_image>';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import type { ChatMessage } from '../../../src/jobs/chat.ts';
-import { CallerText } from '../../../src/chat-template/caller-text.ts';
+import { ClientText } from '../../../src/chat-template/client-text.ts';
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 
@@ -38,7 +38,7 @@ const conversations: Record<string, ChatMessage[]> = {
   ],
 };
 
-/** As many characters as possible are marked in callers' texts, which changes no prompt. */
+/** As many characters as possible are marked in clients' texts, which changes no prompt. */
 const reserved = ['<|!#$%&()*+,-./:;=?@[]^`{}~>'];
 
 function render(source: string, messages: ChatMessage[], enableThinking = false): string | null {
@@ -102,14 +102,14 @@ x * 2;x.splitlines() | join("+");[x, "<|ab|> </b> "] | select("eq", x) | list | 
     .split(/;\n?/)
     .map((expression) => expression.trim());
 
-test.each(OF_TEXTS)("the marks of a caller's characters change no text: %s", (expression) => {
-  const callers = new CallerText(['<|ab|>', '</b>', '<|']);
+test.each(OF_TEXTS)("the marks of a client's characters change no text: %s", (expression) => {
+  const clientText = new ClientText(['<|ab|>', '</b>', '<|']);
   const x = '<|ab|> </b> ';
   const show = (text: string): string =>
-    new BoundedTemplate(`{{ ${expression} }}`, callers.plain).render({ messages: [], x: text });
-  expect(callers.mark(x)).not.toBe(x);
-  const marked = show(callers.mark(x));
-  expect(callers.plain(marked)).toBe(show(x));
+    new BoundedTemplate(`{{ ${expression} }}`, clientText.plain).render({ messages: [], x: text });
+  expect(clientText.mark(x)).not.toBe(x);
+  const marked = show(clientText.mark(x));
+  expect(clientText.plain(marked)).toBe(show(x));
   // What comes from the caller is broken.
-  if (marked !== callers.plain(marked)) expect(callers.broken(marked)).not.toMatch(/<\|ab\|>|<\/b>/);
+  if (marked !== clientText.plain(marked)) expect(clientText.broken(marked)).not.toMatch(/<\|ab\|>|<\/b>/);
 });

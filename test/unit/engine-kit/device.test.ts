@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { detectDevice, type DeviceNavigator } from '../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import { variantPlanner } from '../../../src/models/variant-choice.ts';
 
 /** What a browser's own object gives, as far as it is read. */
@@ -84,7 +84,7 @@ test('an iPhone, which does not report memory, is counted as a small device', as
     missingBytes: async () => 1,
     room: async () => ({ needed: 1, free: null }),
   };
-  const plan = variantPlanner({ device: Promise.resolve(device), sources, engines: ENGINES });
+  const plan = variantPlanner({ device: Promise.resolve(device), variantFiles: sources, engines: ENGINES });
   for (const model of defaultCatalog.models) {
     const { candidates } = await plan(model, new Map());
     // Of those without a GPU the smallest, although it has cores enough for more.

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { SAMPLING, type Sampling } from '../../../src/jobs/sampling.ts';
 import { toUpstreamRequest } from '../../../src/routing/upstream/upstream-request.ts';
-import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
-import { CallerText } from '../../../src/chat-template/caller-text.ts';
+import { completionRequest } from '../../../src/engines/wllama/completion-format.ts';
+import { ClientText } from '../../../src/chat-template/client-text.ts';
 import { toWebLlmRequest } from '../../../src/engines/web-llm/web-llm-request.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { fakeService } from '../../support/fake-service.ts';
@@ -46,7 +46,7 @@ test.each(parameters)('$name reaches an upstream server', ({ parameter, name, va
 
 test.each(parameters)('$name reaches web-llm, or is refused by name', ({ parameter, name, value }) => {
   const config = { vocab_size: 256, conv_template: { roles: {} } } as Parameters<typeof toWebLlmRequest>[1];
-  const send = () => toWebLlmRequest(job(parameter, value), config, new CallerText([])).input;
+  const send = () => toWebLlmRequest(job(parameter, value), config, new ClientText([])).input;
   const refused = { wire: { status: 400, param: name, code: 'unsupported_value' } };
   try {
     expect(send()).toMatchObject({ chat: { [name]: value } });

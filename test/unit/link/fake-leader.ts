@@ -63,7 +63,7 @@ export class FakeLeader implements EngineTransport {
       this.#onQuestion({ question: data, heard, send });
     });
     port.start();
-    const message: EngineMessage = { type: 'accepted', version: this.version, epoch: this.epoch };
+    const message: EngineMessage = { type: 'connected', version: this.version, epoch: this.epoch };
     if (link) port.postMessage({ ...message, link }, [link]);
     else send(message);
   }

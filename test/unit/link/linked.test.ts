@@ -1,14 +1,14 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
 import type { ChatJob } from '../../../src/jobs/chat.ts';
-import { createEngineClient } from '../../../src/link/engine-client.ts';
+import { createRequester } from '../../../src/link/requester.ts';
 import { linked } from '../../../src/link/find-engine.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
 
 const locks = new FakeLocks();
 const site = new FakeSite();
-const client = createEngineClient({
+const client = createRequester({
   scope: '/',
   transport: linked(site, locks.manager),
   locks: locks.manager,

@@ -4,7 +4,7 @@ import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import type { ModelFacts } from '../../../src/protocol/model-facts.ts';
 import { factsWriter, modelFacts } from '../../../src/models/engine-facts.ts';
 import type { ModelManager } from '../../../src/models/model-manager.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 
@@ -15,7 +15,7 @@ const loaded: Engine<'chat'> = {
   fingerprint: 'f',
   kind: 'chat',
   slots: 1,
-  facts: { thinks: true },
+  traits: { thinks: true },
   async *run() {},
   unload: async () => undefined,
 };
@@ -84,7 +84,7 @@ test.each([
   const facts = (engine: Engine<'chat'> | null) =>
     modelFacts({ kind: 'chat' }, builtIn, 0, { engine }, ENGINES).capabilities;
   expect(facts(null)).toEqual(['chat', 'tools', 'json_schema']);
-  expect(facts({ ...loaded, facts: { vision } })).toEqual(['chat', 'tools', 'json_schema', ...images]);
+  expect(facts({ ...loaded, traits: { vision } })).toEqual(['chat', 'tools', 'json_schema', ...images]);
 });
 
 test('facts are written when they change, and only then', async () => {

@@ -33,7 +33,7 @@ async function failOnGpu(failure: ServiceError) {
   const loader = new VariantLoader({
     engines: { transformers: plugin },
     store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
-    sources: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['sources'],
+    variantFiles: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['variantFiles'],
     modelStorage: {
       makeRoom: async () => undefined,
       makeMoreRoom: async () => undefined,

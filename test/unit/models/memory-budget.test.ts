@@ -43,7 +43,7 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
       fingerprint: name,
       kind: 'embedding',
       slots: Infinity,
-      facts: {},
+      traits: {},
       async *run() {},
       unload: async () => void loaded.delete(name),
     };
@@ -163,8 +163,18 @@ test('out of memory with nothing else there: the next variant, and the status sa
   expect(inMemory()).toEqual(['small']);
 });
 
-test('out of memory with no other variant: a clear error', async () => {
-  const { modelManager, failWhile } = setUp(1000);
-  failWhile(() => 'out_of_memory');
-  await expect(modelManager.ready('a', never)).rejects.toMatchObject({ wire: { code: 'out_of_memory' } });
+test('out of memory with no other variant: a clear error, and others are unloaded for it once', async () => {
+  const { modelManager, inMemory, failWhile } = setUp(1000);
+  failWhile((name) => (name === 'b' ? 'out_of_memory' : null));
+  const fails = (replan = false) =>
+    expect(modelManager.ready('b', never, { replan })).rejects.toMatchObject({
+      wire: { code: 'out_of_memory' },
+    });
+  const kept: string[][] = [];
+  for (const replan of [false, false, true]) {
+    await modelManager.ready('a', never);
+    await fails(replan);
+    kept.push(inMemory());
+  }
+  expect(kept).toEqual([[], ['a'], []]);
 });

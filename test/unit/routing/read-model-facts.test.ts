@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
-import type { Catalog, UpstreamVariant } from '../../../src/catalog/catalog.ts';
-import { writeEngineFacts, writeSettings } from '../../../src/database/database.ts';
+import type { Catalog, VariantOf } from '../../../src/catalog/catalog.ts';
+import { storeFacts, writeSettings } from '../../../src/database/database.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
 import { Servers } from '../../../src/routing/servers.ts';
@@ -15,7 +15,7 @@ let locks: LockManager;
 beforeEach(async () => {
   scope = `/${crypto.randomUUID()}/`;
   locks = new FakeLocks().manager;
-  await writeEngineFacts(scope, locks, { epoch: 'now', models: { m: facts } });
+  await storeFacts(scope, locks, { epoch: 'now', models: { m: facts } });
 });
 
 test('a model is loaded while its engine lives', async () => {
@@ -32,7 +32,7 @@ test('the facts of a former catalog are forgotten', async () => {
   expect([...(await readDeviceFacts(scope, locks))]).toEqual([]);
 });
 
-const server: UpstreamVariant = {
+const server: VariantOf<'upstream'> = {
   engine: 'upstream',
   name: 's',
   license: 'MIT',

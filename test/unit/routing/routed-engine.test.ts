@@ -7,7 +7,7 @@ import type { CatalogModel, Variant } from '../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import type { EventOf, JobOf, Kind } from '../../../src/jobs/kinds.ts';
-import type { EngineClient, Waiting } from '../../../src/protocol/service-dependencies.ts';
+import type { EngineRequester, StageEvent } from '../../../src/protocol/service-dependencies.ts';
 import { serverError } from '../../../src/base/errors/service-error.ts';
 import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
@@ -92,14 +92,14 @@ let onDevice: { deviceOnly: boolean | undefined; variants: string[] | undefined 
 /** How often the health of a server has changed. */
 let changes: number;
 /** The device, or one whose engine `fails` to load. */
-const device = (state: 'works' | 'fails'): EngineClient => {
+const device = (state: 'works' | 'fails'): EngineRequester => {
   const fail = () => {
     if (state === 'fails') throw serverError('out_of_memory', 'too little');
   };
-  const runs: { [K in Kind]: (job: JobOf<K>) => AsyncIterable<Waiting | EventOf<K>> } = {
+  const runs: { [K in Kind]: (job: JobOf<K>) => AsyncIterable<StageEvent | EventOf<K>> } = {
     async *chat({ deviceOnly, variants }) {
       onDevice.push({ deviceOnly, variants });
-      yield { type: 'waiting', stage: 'loading' };
+      yield { type: 'stage', stage: 'loading' };
       fail();
       yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'device' } };
       yield { type: 'delta', delta: { text: 'from the device', tokens: 3 } };
@@ -109,7 +109,7 @@ const device = (state: 'works' | 'fails'): EngineClient => {
     },
     async *transcription() {
       fail();
-      yield { type: 'waiting', stage: 'loading' };
+      yield { type: 'stage', stage: 'loading' };
     },
     async *speech() {
       fail();
@@ -205,7 +205,7 @@ async function ask(
   const events: ChatEvent[] = [];
   const request = { id: crypto.randomUUID(), signal: never, model: entry };
   for await (const event of engine.run({ ...job, ...more }, request)) {
-    if (event.type !== 'waiting') events.push(event);
+    if (event.type !== 'stage') events.push(event);
     // As the service does.
     if (event.type === 'done') break;
   }
@@ -591,7 +591,7 @@ test('a server is not asked which tool a chat needs: its model chooses', async (
   const choice = { kind: 'toolChoice' as const, model: 'm', message: 'hi', before: '', tools: [] };
   const events = [];
   for await (const event of engine.run(choice, { id: 'r', signal: never, model: entry })) events.push(event);
-  expect(events).toEqual([]);
+  expect(events).toEqual([{ type: 'stage', stage: 'sent' }]);
   expect(asked).toBe(0);
   expect(succeed).not.toHaveBeenCalled();
 });

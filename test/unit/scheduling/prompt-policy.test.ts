@@ -5,7 +5,7 @@ import { mayCount, nextReply, type PromptView } from '../../../src/scheduling/pr
 import { Random } from '../../chaos/random.ts';
 
 const NOW = 100_000;
-const { maxPutAside, turn } = POLICY.prompt;
+const { maxPutAside, slice } = POLICY.prompt;
 
 /** A reply in a random state. */
 function randomReply(random: Random): PromptView {
@@ -22,7 +22,7 @@ function randomReply(random: Random): PromptView {
   };
 }
 
-test('random prompts: aborted replies go first, and no prompt is put aside in its turn', () => {
+test('random prompts: aborted replies go first, and no prompt is put aside in its slice', () => {
   const random = new Random(7);
   for (let round = 0; round < 20_000; round++) {
     const replies = Array.from({ length: 1 + random.below(5) }, () => randomReply(random));
@@ -35,18 +35,18 @@ test('random prompts: aborted replies go first, and no prompt is put aside in it
     if (replies.some(({ signal }) => signal.aborted)) expect(next?.signal.aborted).toBe(true);
     for (const each of putAside) {
       expect(each.state.name).toBe('prefill');
-      expect(each.putAside < maxPutAside || NOW - each.since >= turn).toBe(true);
+      expect(each.putAside < maxPutAside || NOW - each.since >= slice).toBe(true);
       const others = [...replies.filter(({ state }) => state.name === 'prefill'), next];
       expect(Math.min(...others.map((other) => other?.size ?? Infinity))).toBeLessThan(each.size / 2);
     }
   }
 });
 
-test('a prompt that has waited for its turn begins beside any shorter ones', () => {
+test('a prompt that has waited for its slice begins beside any shorter ones', () => {
   const random = new Random(11);
   for (let round = 0; round < 5000; round++) {
     const overdue = { ...randomReply(random), state: { name: 'waiting' as const }, putAside: maxPutAside };
-    const reply: PromptView = { ...overdue, signal: { aborted: false }, since: NOW - turn };
+    const reply: PromptView = { ...overdue, signal: { aborted: false }, since: NOW - slice };
     const computing = Array.from({ length: 3 }, () => randomReply(random)).map((each): PromptView => ({
       ...each,
       signal: { aborted: false },
@@ -72,5 +72,5 @@ test('prompts are counted beside long ones that let others go first, if a slot i
   expect(mayCount([long], 0, NOW)).toBe(false);
   expect(mayCount([long], 1, NOW)).toBe(true);
   expect(mayCount([{ ...long, putAside: maxPutAside }], 1, NOW)).toBe(false);
-  expect(mayCount([{ ...long, putAside: maxPutAside, since: NOW - turn }], 1, NOW)).toBe(true);
+  expect(mayCount([{ ...long, putAside: maxPutAside, since: NOW - slice }], 1, NOW)).toBe(true);
 });

@@ -196,7 +196,7 @@ test('a model goes out as files and comes in as files, where neither site nor hu
   };
   const files = variant('h', 'x', 'y').files;
   const from = weightsService(catalogOf(hub));
-  await from.sources.keepFiles(hub, files);
+  await from.variantFiles.keepFiles(hub, files);
   await store(from, { ...hub, files }, 'x', 'y');
   const described = await ask(from, { type: 'describe', target: 'model-0' });
   expect(described).toEqual({ version: 1, variant: 'h', files });

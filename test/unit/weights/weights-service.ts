@@ -17,16 +17,16 @@ export function weightsService(
     now?: () => number;
   } = {},
 ): CommandDependencies &
-  Pick<Weights, 'run'> & { weights: WeightStore; sources: VariantFiles; backend: MemoryBackend } {
+  Pick<Weights, 'run'> & { weights: WeightStore; variantFiles: VariantFiles; backend: MemoryBackend } {
   const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), now, ...rest } = options;
   if (now) vi.spyOn(Date, 'now').mockImplementation(now);
   const weights = openStore(backend, url);
   const store = () => Promise.resolve(weights);
-  const sources = new VariantFiles(store, url);
+  const variantFiles = new VariantFiles(store, url);
   const modelStorage = new ModelStorage({
     catalog,
     store,
-    sources,
+    variantFiles,
     evict: false,
     inUse: () => false,
     release: async () => true,
@@ -43,7 +43,7 @@ export function weightsService(
   };
   const chosen = (id: string) => catalog.models.find((model) => model.id === id)?.variants[0]?.name;
   const variantOf = (target: string) => modelStorage.name(target, chosen(target));
-  const dependencies = { adder, store, sources, modelStorage, variantOf };
+  const dependencies = { adder, store, variantFiles, modelStorage, variantOf };
   return {
     ...dependencies,
     weights,

@@ -1,10 +1,10 @@
 import { openAsBlob } from 'node:fs';
 
-import type { VariantSampling } from '../../../src/catalog/catalog.ts';
+import type { VariantSampling } from '../../../src/catalog/default-sampling.ts';
 import { startOfBlob } from '../../../src/gguf/byte-cursor.ts';
 import { inspectModel } from '../../../src/gguf/inspect-model.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
-import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
+import { completionRequest } from '../../../src/engines/wllama/completion-format.ts';
 import { LlamaServer } from '../../../test/support/llama-server/llama-server.ts';
 import { openQuestions, quotations } from './questions.ts';
 
@@ -68,12 +68,12 @@ async function inTurn<T, R>(items: readonly T[], run: (item: T) => Promise<R>): 
  */
 export async function measureLoops(file: string, all: readonly LoopSettings[], step: number): Promise<void> {
   const blob = await openAsBlob(file);
-  const { facts } = await inspectModel([{ ...startOfBlob(blob), name: file }]);
+  const { traits } = await inspectModel([{ ...startOfBlob(blob), name: file }]);
   const server = await LlamaServer.start(file, 'loops', [], { parallel: PARALLEL });
   try {
     const properties = (await (await server.get('/props')).json()) as Record<string, string>;
     const { bos_token: bos = null, eos_token: eos = null } = properties;
-    const chat = new ChatPrompt(facts.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, true);
+    const chat = new ChatPrompt(traits.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, true);
     const bodyOf = (content: string, settings: LoopSettings, maxTokens: number): object => {
       const { temperature = 0.2, ...own } = settings;
       const sampling = { temperature, topP: 1, seed: 1 };

@@ -13,7 +13,7 @@
  */
 export async function withGpuDevice<T>(
   gpu: GPU,
-  onDevice: (device: GPUDevice) => void,
+  onDevice: (gpuDevice: GPUDevice) => void,
   load: () => Promise<T>,
 ): Promise<T> {
   const requestAdapter = gpu.requestAdapter.bind(gpu);
@@ -32,20 +32,20 @@ export async function withGpuDevice<T>(
   }
 }
 
-function watchAdapter(adapter: GPUAdapter, onDevice: (device: GPUDevice) => void): void {
+function watchAdapter(adapter: GPUAdapter, onDevice: (gpuDevice: GPUDevice) => void): void {
   const requestDevice = adapter.requestDevice.bind(adapter);
   Object.defineProperty(adapter, 'requestDevice', {
     configurable: true,
     value: async (descriptor?: GPUDeviceDescriptor) => {
-      const device = await requestDevice(descriptor);
+      const gpuDevice = await requestDevice(descriptor);
       // Other engines of this worker may open devices, too, but without both of these limits.
       const limits = descriptor?.requiredLimits ?? {};
       if (
         limits['maxStorageBuffersPerShaderStage'] === 10 &&
         limits['maxComputeWorkgroupStorageSize'] === 32768
       )
-        onDevice(device);
-      return device;
+        onDevice(gpuDevice);
+      return gpuDevice;
     },
   });
 }

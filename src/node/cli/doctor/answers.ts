@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-
-import { IdleTimeout } from '#base';
+import { IdleTimeout, printable } from '#base';
 
 const TIMEOUT_MS = 20_000;
 /** Maximum bytes read of a page or script: the examined parts are at the beginning. */
@@ -101,3 +100,48 @@ const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
 
 /** Whether browsers run a file of this media type as a script. */
 export const isScriptType = (type: string): boolean => SCRIPT.test(type);
+
+/**
+ * Hosts with a section of this name in docs/hosting.md, detected by the `server` header or another header.
+ */
+const HOSTS: [name: string, server: RegExp, header?: string][] = [
+  ['nginx', /nginx|openresty/i],
+  ['Apache', /apache/i],
+  ['Netlify', /netlify/i, 'x-nf-request-id'],
+  ['Vercel', /vercel/i, 'x-vercel-id'],
+  ['GitHub Pages', /github\.com/i],
+];
+
+/** Names the section with the settings of the host, as a sentence. Empty for unknown hosts. */
+export function hostAdvice(headers: Headers): string {
+  const sent = headers.get('server') ?? '';
+  const isHost = ([, server, header]: (typeof HOSTS)[number]): boolean =>
+    server.test(sent) || (header !== undefined && headers.has(header));
+  const [name] = HOSTS.find(isHost) ?? [];
+  if (name === undefined) return '';
+  return ` Settings for ${name}: docs/hosting.md#${name.toLowerCase().replace(' ', '-')}`;
+}
+
+const MAX_CHARACTERS = 1000;
+
+/** `fault`: localtext will not work, or not wholly. `warning`: it works less well than it could. */
+export type Level = 'ok' | 'warning' | 'fault';
+
+export interface Finding {
+  level: Level;
+  /** One sentence. */
+  text: string;
+  /** Remedy; absent if nothing is wrong. */
+  fix?: string;
+}
+
+/** Makes the texts printable: they have a server's headers and URLs. */
+const finding = (level: Level, text: string, fix?: string): Finding => ({
+  level,
+  text: printable(text, MAX_CHARACTERS),
+  ...(fix !== undefined && { fix: printable(fix, MAX_CHARACTERS) }),
+});
+
+export const ok = (text: string): Finding => finding('ok', text);
+export const warning = (text: string, fix: string): Finding => finding('warning', text, fix);
+export const fault = (text: string, fix: string): Finding => finding('fault', text, fix);

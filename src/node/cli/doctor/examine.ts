@@ -1,7 +1,6 @@
 import { CommandError } from '../arguments.ts';
 import { examineFiles } from './files.ts';
-import { fetchText } from './answers.ts';
-import { fault, type Finding } from './finding.ts';
+import { fetchText, fault, type Finding } from './answers.ts';
 import { examinePage } from './page.ts';
 import { examineServiceWorker } from './service-worker.ts';
 import { examineWeights } from './weights.ts';

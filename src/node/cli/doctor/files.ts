@@ -1,6 +1,16 @@
-import { type Content, eachOf, isFound, isHtml, isScriptType, fetchContent } from './answers.ts';
-import { fault, type Finding, ok, warning } from './finding.ts';
-import { hostAdvice } from './hosts.ts';
+import {
+  type Content,
+  eachOf,
+  isFound,
+  isHtml,
+  isScriptType,
+  fetchContent,
+  fault,
+  type Finding,
+  ok,
+  warning,
+  hostAdvice,
+} from './answers.ts';
 import type { Examined } from './service-worker.ts';
 import type { SiteFile } from '#base';
 

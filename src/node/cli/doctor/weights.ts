@@ -1,5 +1,4 @@
-import { eachOf, fetchAnswer, isFound, isHtml } from './answers.ts';
-import { fault, type Finding, ok, warning } from './finding.ts';
+import { eachOf, fetchAnswer, isFound, isHtml, fault, type Finding, ok, warning } from './answers.ts';
 import type { WeightFile } from '#catalog';
 import { defaultCatalog } from '#catalog/default';
 

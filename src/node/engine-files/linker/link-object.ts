@@ -1,5 +1,7 @@
-import { readObject, type Relocation } from './wasm-object.ts';
 import {
+  type FunctionNames,
+  readObject,
+  type Relocation,
   joined,
   KIND,
   leb,
@@ -15,9 +17,6 @@ import {
   writeList,
   writeModule,
 } from './wasm-module.ts';
-
-/** Names of a module's functions by index. */
-export type FunctionNames = ReadonlyMap<number, string>;
 
 /** The module's stack pointer: its first global that is not imported. */
 const STACK_POINTER = '__stack_pointer';

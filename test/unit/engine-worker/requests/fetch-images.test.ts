@@ -161,7 +161,10 @@ test('a URL is of the site, or of an origin that it names', () => {
     'file:///a.png',
     'javascript:0',
     'https://a:b@site.example/',
-    `/9j/${'A'.repeat(10_000)}`,
+    `/${'A'.repeat(10_000)}`,
+    '/9j/4AAQSkZJRg==',
+    'iVBORw0KGgo=',
+    'cat.png',
   ])
-    expect(() => urlOf(url)).toThrow(/must have a `data:` URL, or one that begins with/);
+    expect(() => urlOf(url)).toThrow(/must have a URL that begins with `data:image\/png;base64,`/);
 });

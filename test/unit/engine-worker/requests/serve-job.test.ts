@@ -25,7 +25,7 @@ function engineOf({ name, engine }: Variant, error: ServiceError): Engine<'chat'
     kind: 'chat',
     fingerprint: name,
     slots: 1,
-    facts: {},
+    traits: {},
     async *run(): AsyncGenerator<ChatEvent, void, undefined> {
       if (engine === 'built-in') throw error;
       yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: name } };
@@ -86,7 +86,7 @@ test('the times of a job that its engine does not tell are added to its last eve
     kind: 'embedding',
     fingerprint: 'f',
     slots: 1,
-    facts: {},
+    traits: {},
     async *run() {
       yield { type: 'done', vectors: [], promptTokens: 0, fingerprint: 'f' };
     },

@@ -37,7 +37,7 @@ class FakeEngine implements Engine<'chat'> {
   readonly kind = 'chat';
   readonly fingerprint = 'fake';
   readonly slots = 1;
-  readonly facts = {};
+  readonly traits = {};
   given = 0;
   aborted = false;
   unloaded = false;
@@ -148,7 +148,7 @@ test('sends what there is credit for, and goes on when more is given', async () 
   port.postMessage({ type: 'credit', count: 16 });
   await expect.poll(() => ended(messages)).toBe(true);
   expect(deltas(messages)).toBe(CREDIT_WINDOW + 8);
-  expect(messages[0]).toEqual({ type: 'accepted', version: PROTOCOL_VERSION, epoch: 'e' });
+  expect(messages[0]).toEqual({ type: 'connected', version: PROTOCOL_VERSION, epoch: 'e' });
   expect(running()).toBe(0);
 });
 

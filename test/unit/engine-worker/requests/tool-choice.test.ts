@@ -32,7 +32,7 @@ const engineOf = (kind: 'chat' | 'embedding', failure?: Error): Engine => ({
   kind,
   fingerprint: kind,
   slots: 1,
-  facts: {},
+  traits: {},
   async *run(job): AsyncGenerator<EmbeddingEvent> {
     if (failure) throw failure;
     const texts = job.kind === 'embedding' && 'texts' in job.input ? job.input.texts : [];

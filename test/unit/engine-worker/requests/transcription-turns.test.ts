@@ -20,7 +20,7 @@ function windowModel(windowMs: number) {
     kind: 'transcription',
     fingerprint: 'fake',
     slots: 1,
-    facts: {},
+    traits: {},
     async *run({ file, progress }, signal): AsyncGenerator<TranscriptionEvent, void, undefined> {
       const windows = file.size > 1000 ? WINDOWS : 1;
       yield { type: 'accepted', fingerprint: 'fake' };

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
-import type { WebLlmVariant } from '../../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import { serveArtifacts } from '../../../../src/engines/web-llm/internals/artifact-cache.ts';
 import { asLoadFailure } from '../../../../src/engines/web-llm/web-llm-failures.ts';
 import { LIBRARY, openModelFiles } from '../../../../src/engines/web-llm/web-llm-files.ts';
 
-const variant: WebLlmVariant = {
+const variant: VariantOf<'web-llm'> = {
   engine: 'web-llm',
   name: 'tiny',
   license: 'Apache-2.0',
@@ -18,7 +18,7 @@ const config = {
   vocab_size: 10,
   context_window_size: 2048,
   tokenizer_files: ['tokenizer.json'],
-  conv_template: { roles: { user: 'u' }, seps: ['|'], stop_token_ids: [0] },
+  conv_template: { system_template: '<SYS>', roles: { user: '<用户>' }, seps: ['|'], stop_token_ids: [0] },
 };
 const tensors = { records: [{ dataPath: 'params_shard_0.bin', nbytes: 3 }] };
 
@@ -31,7 +31,7 @@ const good = (): Record<string, BlobPart> => ({
     added_tokens: [
       { content: '</s>', special: true },
       { content: '<|call|>', special: false },
-      { content: '<td>', special: false },
+      ...['<td>', '<用户>', '<SYS>'].map((content) => ({ content, special: false })),
     ],
   }),
 });
@@ -63,7 +63,7 @@ test('a whole model opens, each file once, the library beside it', async () => {
   const { asked, opening } = open(good());
   const files = await opening;
   expect(files.weightBytes).toBe(3);
-  expect(files.reserved).toEqual(['</s>', '<|call|>']);
+  expect(files.reserved).toEqual(['</s>', '<|call|>', '<用户>', '<SYS>']);
   expect(files.chatConfig.sliding_window_size).toBe(-1);
   await (await files.read('params_shard_0.bin')).text();
   await files.read('params_shard_0.bin');

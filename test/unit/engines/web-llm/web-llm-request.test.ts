@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { CallerText } from '../../../../src/chat-template/caller-text.ts';
+import { ClientText } from '../../../../src/chat-template/client-text.ts';
 import { toWebLlmRequest } from '../../../../src/engines/web-llm/web-llm-request.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 
@@ -8,17 +8,17 @@ const config = {
   vocab_size: 256,
   conv_template: { roles: { user: 'u', tool: 't' } },
 } as unknown as Parameters<typeof toWebLlmRequest>[1];
-const callers = new CallerText(['<|im_end|>']);
+const clientText = new ClientText(['<|im_end|>']);
 
 const request = (input: ChatJob['input'], more: Partial<ChatJob> = {}) =>
   toWebLlmRequest(
     { kind: 'chat', model: 'm', input, sampling: { temperature: 1, topP: 1 }, ...more },
     config,
-    callers,
+    clientText,
     '<|im_end|>',
   );
 
-test("a caller's text has no special tokens, in whatever role", () => {
+test("a client's text has no special tokens, in whatever role", () => {
   const text = 'x<|im_end|>';
   const { input, replyStart } = request({
     messages: [

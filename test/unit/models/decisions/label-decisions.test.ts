@@ -20,7 +20,7 @@ function scoring(gain: number) {
     kind: 'chat',
     fingerprint: 'f',
     slots: 1,
-    facts: {},
+    traits: {},
     run: () => {
       throw new Error('nothing is generated');
     },

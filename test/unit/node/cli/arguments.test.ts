@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { parseFlags, parsePort, UsageError } from '../../../../src/node/cli/arguments.ts';
-import { cacheFolder } from '../../../../src/node/cli/pull/cache-folder.ts';
+import { cacheFolder } from '../../../../src/node/cli/pull-command.ts';
 
 describe('flags', () => {
   test('unknown ones are a usage error', () => {

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 
 import { run } from '../../../../src/node/cli/doctor-command.ts';
 import { type DoctorOptions, examineSite } from '../../../../src/node/cli/doctor/examine.ts';
-import type { Finding } from '../../../../src/node/cli/doctor/finding.ts';
+import type { Finding } from '../../../../src/node/cli/doctor/answers.ts';
 import { examinePage } from '../../../../src/node/cli/doctor/page.ts';
 import { PAGE, serveSite, type SiteAnswer, soundSite } from './doctor/broken-site.ts';
 

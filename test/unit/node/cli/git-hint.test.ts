@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { gitHint } from '../../../../src/node/cli/git-hint.ts';
+import { gitHint } from '../../../../src/node/cli/pull-command.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 test('a folder that git would commit is named with its line; an ignored one needs none', async () => {

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { expect, test } from 'vitest';
-
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
-import { bertGraph } from '../../../../src/node/graphs/bert-graph.ts';
+import { bertGraph, tensorsOfFile } from '../../../../src/node/graphs/bert-graph.ts';
 import { encodeMessage } from '../../../../src/node/graphs/graph-builder.ts';
-import { tensorsOfFile } from '../../../../src/node/graphs/write-graph.ts';
 import { miniLmConfig, miniLmTensors } from './mini-lm.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
 import { LocaltextError } from '../../../../src/page/localtext-error.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
-import { callChannel, listenForCalls } from '../../../../src/protocol/discovery.ts';
+import { directChannel, listenDirectly } from '../../../../src/protocol/discovery.ts';
 import { holdLock, leaderLock, leaderUrlLock, requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { abortable } from '../../../../src/base/async.ts';
@@ -112,8 +112,8 @@ test('a tab whose build is gone from the server reports it, even without its mes
   messages.catch(() => undefined);
   const stop = new AbortController();
   const ended = new ElectionMember('/', settings(REPLACED)).run(stop.signal);
-  const port = new BroadcastChannel(`${callChannel('/')}:2`);
-  const calls = new BroadcastChannel(callChannel('/'));
+  const port = new BroadcastChannel(`${directChannel('/')}:2`);
+  const calls = new BroadcastChannel(directChannel('/'));
   const answers: unknown[] = [];
   port.onmessage = ({ data }) => answers.push(data);
   const call = (): number => (calls.postMessage({ channel: port.name }), answers.length);
@@ -132,15 +132,15 @@ test('while the worker does not start, a direct call gets the reason', async () 
   lives = ['fails', 'fails', 'fails'];
   const ended = new ElectionMember('/', {} as EngineSettings).run(stop.signal);
   const answers: unknown[] = [];
-  const calls = new BroadcastChannel(callChannel('/'));
-  const port = new BroadcastChannel(`${callChannel('/')}:1`);
+  const calls = new BroadcastChannel(directChannel('/'));
+  const port = new BroadcastChannel(`${directChannel('/')}:1`);
   port.onmessage = ({ data }) => answers.push(data);
   const call = (): number => (calls.postMessage({ channel: port.name }), answers.length);
   await expect.poll(call, { timeout: 5000 }).toBeGreaterThan(0);
   expect(answers[0]).toMatchObject({ type: 'error', error: { code: 'engine_worker_failed' } });
   await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
   answers.length = 0;
-  const heard = new Promise((resolve) => listenForCalls('/', resolve));
+  const heard = new Promise((resolve) => listenDirectly('/', resolve));
   call();
   await heard;
   // A refusal would come before what is sent after it.

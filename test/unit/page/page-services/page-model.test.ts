@@ -81,7 +81,7 @@ describe('a reply', () => {
         finishReason: 'stop',
         usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 5 },
       });
-      expect(loaded.engine.facts.contextLength).toBe(1000);
+      expect(loaded.engine.traits.contextLength).toBe(1000);
       expect(loaded.calls.destroyed).toBe(1);
     },
   );

@@ -5,8 +5,8 @@ import { viewOf } from '../../../../src/page/status-store/load-view.ts';
 import { INITIAL_MODEL, INITIAL_STATE, type ModelState } from '../../../../src/page/status-store/state.ts';
 
 const ofGpu = (gpu: string | null) => ({ ...INITIAL_STATE, status: { gpu } as LocaltextStatus });
-const view = (model: Partial<ModelState>, gpu: string | null = 'apple', cancelled = false) =>
-  viewOf('owl', { ...INITIAL_MODEL, ...model }, ofGpu(gpu), cancelled);
+const view = (model: Partial<ModelState>, gpu: string | null = 'apple', options = {}) =>
+  viewOf('owl', { ...INITIAL_MODEL, ...model }, ofGpu(gpu), options);
 const download = (loadedBytes: number, totalBytes: number) =>
   ({ model: 'owl', phase: 'download', loadedBytes, totalBytes }) as const;
 
@@ -36,7 +36,7 @@ test('a download that runs: bytes, time left and cancel; what follows has none',
   );
   expect(view({ state: 'loading' })).toEqual({ text: 'Loading owl…', bar: {}, button: 'Cancel' });
   // Another tab's load goes on.
-  expect(view({ state: 'loading' }, null, true).button).toBeUndefined();
+  expect(view({ state: 'loading' }, null, { cancelled: true }).button).toBeUndefined();
 });
 
 test('a model that was unloaded for another one: which, and why', () => {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import type { Localtext } from '../../../../src/page/localtext.ts';
 import { createStore, showModel } from '../../../../src/page/status-store/index.ts';
@@ -27,17 +27,17 @@ class FakeLocaltext extends EventTarget {
     this.report('ready', 0);
     await new Promise(setImmediate);
   });
-  #model = { state: 'idle', downloadBytes: 98e6 };
+  #model = { state: 'idle', downloadBytes: 98e6, progress: null as object | null };
 
   async status() {
-    const { state, downloadBytes } = this.#model;
+    const { downloadBytes, ...reported } = this.#model;
     const estimates = { gguf: { downloadBytes } };
-    const model = { id: 'owl', state, progress: null, error: null, estimates };
+    const model = { id: 'owl', ...reported, error: null, estimates };
     return { epoch: 'e', models: [{ ...model, reasons: [{ variant: 'gguf', chosen: true }] }] };
   }
 
-  report(state: string, downloadBytes: number): void {
-    this.#model = { state, downloadBytes };
+  report(state: string, downloadBytes: number, progress: object | null = null): void {
+    this.#model = { state, downloadBytes, progress };
     this.dispatchEvent(new Event('status'));
   }
 }
@@ -57,6 +57,21 @@ function setUp(options: { ask?: boolean } = {}) {
     });
   return { fake, shown, button, press };
 }
+
+test('a download without new bytes waits for the connection', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { fake, button } = setUp();
+  fake.ready.mockReturnValue(new Promise(() => undefined));
+  for (const loadedBytes of [20e6, 21e6]) {
+    const progress = { phase: 'download', loadedBytes, totalBytes: 98e6, bytesPerSecond: 1e6 };
+    fake.report('loading', 98e6, progress);
+    const bytes = `${loadedBytes / 1e6} MB of 98 MB`;
+    await vi.waitFor(() => expect(button(`${bytes}, about ${98 - loadedBytes / 1e6} s`)).toBeDefined());
+    vi.advanceTimersByTime(5000);
+    expect(button(`${bytes}, waiting for the connection`)).toBeDefined();
+  }
+});
 
 test('with a signal that is aborted already nothing starts, and the reason is thrown', async () => {
   vi.stubGlobal('document', { createElement: () => new EventTarget() });

@@ -15,6 +15,7 @@ import {
 import {
   LIMITS,
   newConversation,
+  siblings,
   wasCut,
   withTurn,
   type AssistantTurn,
@@ -253,12 +254,18 @@ test.each([
   expect(wasCut(lastReply())).toBe(false);
 });
 
-test('a load that the user cancels ends the request that waits for it', async () => {
+test('a load that the user cancels ends the request that waits for it, and a retry replaces its reply', async () => {
   const sent = say('A question.');
   await reply();
   cancelLoad(settings.value.model);
   await expect(sent).resolves.toBe(true);
   expect(lastReply().problem).toBe('stopped');
+  // An empty reply is no version of the next one.
+  service.reply = null;
+  void retry(lastReply());
+  await write('One', 'stop');
+  await end();
+  expect(siblings(conversation.value, lastReply())).toHaveLength(1);
 });
 
 test('a reply that is stopped before the page has started is stored as stopped', async () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { beforeEach, expect, test } from 'vitest';
 
-import type { EngineClient } from '../../../../src/protocol/service-dependencies.ts';
+import type { EngineRequester } from '../../../../src/protocol/service-dependencies.ts';
 import type { DecisionEvent, DecisionJob } from '../../../../src/jobs/decision.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
 import { upstreamModel } from '../../../support/upstream-model.ts';
@@ -19,7 +19,7 @@ beforeEach(() => {
   onDevice = [];
 });
 
-const device: EngineClient = {
+const device: EngineRequester = {
   async *run(given: Job) {
     if (given.kind !== 'decision') throw new Error('the device decides alone');
     onDevice.push(given);

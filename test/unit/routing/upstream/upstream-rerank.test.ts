@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import type { RerankJob } from '../../../../src/jobs/rerank.ts';
-import { upstreamRerank } from '../../../../src/routing/upstream/upstream-rerank.ts';
+import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
 import { lastOf } from '../../../support/last-of.ts';
 
@@ -28,7 +28,7 @@ async function rank(answer: unknown, more: { dimensions?: number } = {}) {
     () => {},
   );
   const post = vi.spyOn(server, 'post').mockResolvedValue(Response.json(answer));
-  const event = await lastOf(upstreamRerank(server, job, new AbortController().signal));
+  const event = await lastOf(runOnServer(server, job, new AbortController().signal));
   return { sent: post.mock.calls[0]?.slice(0, 2), event };
 }
 

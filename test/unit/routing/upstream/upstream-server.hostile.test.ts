@@ -1,11 +1,10 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
-import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
-import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
+import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
 import { listen } from '../../../support/listen.ts';
 
@@ -31,7 +30,7 @@ beforeEach(async () => {
   baseUrl = `${await listen(server)}/v1`;
 });
 
-function serverAt(more: Partial<UpstreamVariant> = {}): UpstreamServer {
+function serverAt(more: Partial<VariantOf<'upstream'>> = {}): UpstreamServer {
   const common = { license: 'MIT', contextLength: 4096, files: [], model: 'theirs', baseUrl };
   return new UpstreamServer({ engine: 'upstream', name: 'server', ...common, ...more }, undefined, () => {});
 }
@@ -44,17 +43,17 @@ const chatJob = (prompt: string | ChatJob['input']): ChatJob => {
 
 async function ask(
   prompt: string | ChatJob['input'] = 'hi',
-  more: Partial<UpstreamVariant> = {},
+  more: Partial<VariantOf<'upstream'>> = {},
 ): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
-  for await (const event of upstreamChat(serverAt(more), chatJob(prompt), never))
-    if (event.type !== 'waiting') events.push(event);
+  for await (const event of runOnServer(serverAt(more), chatJob(prompt), never))
+    if (event.type !== 'stage') events.push(event);
   return events;
 }
 
 const embed = (texts = ['some text'], dimensions = 2) => {
   const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts } };
-  return lastOf(upstreamEmbedding(serverAt({ dimensions }), job, never));
+  return lastOf(runOnServer(serverAt({ dimensions }), job, never));
 };
 
 const failed = (message: RegExp) => ({
@@ -121,7 +120,7 @@ test.each<[string, Partial<ChatJob>, object, number]>([
   };
   let characters = 0;
   const read = async (): Promise<void> => {
-    for await (const each of upstreamChat(serverAt(), { ...chatJob('hi'), ...more }, never))
+    for await (const each of runOnServer(serverAt(), { ...chatJob('hi'), ...more }, never))
       if (each.type === 'delta') characters += each.delta.text.length;
   };
   await expect(read()).rejects.toMatchObject(failed(/did not end its reply/));
@@ -150,6 +149,7 @@ test('what a server says of an error is cut, and has no control characters', asy
   const { wire } = (await ask().catch((reason: unknown) => reason)) as { wire: Record<string, unknown> };
   expect(wire).toEqual({
     status: 400,
+    passOn: false,
     type: 'invalid_request_error',
     code: null,
     param: null,
@@ -214,7 +214,7 @@ test('tokens without a text are not counted for a reply that breaks off', async 
     ...Array.from({ length: 50 }, () => delta('', { logprobs: { content: empty } })),
   );
   let tokens = 0;
-  const reply = upstreamChat(serverAt(), chatJob('hi'), never);
+  const reply = runOnServer(serverAt(), chatJob('hi'), never);
   const read = async () => {
     for await (const each of reply) if (each.type === 'delta') tokens += each.delta.tokens;
   };
@@ -357,8 +357,8 @@ test.each([undefined, 1536])('vectors of many inputs come in several answers: %s
     return new Response(JSON.stringify({ data, usage: { prompt_tokens: 3 * input.length } }));
   });
   const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts } };
-  const last = await lastOf(upstreamEmbedding(atServer, job, never));
-  if (last.type === 'waiting') throw new Error('no vectors came');
+  const last = await lastOf(runOnServer(atServer, job, never));
+  if (last.type === 'stage') throw new Error('no vectors came');
   const { vectors, promptTokens } = last;
   expect(post).toHaveBeenCalledTimes(sizes.length);
   expect(sizes).toEqual(dimensions ? [447, 447, 447, 447, 260] : [84, 447, 447, 447, 447, 176]);

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { expect, test } from 'vitest';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
-import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
-import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
+import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
 import { serverVariant } from '../../../support/small-variant.ts';
 import { lastOf } from '../../../support/last-of.ts';
@@ -84,16 +83,16 @@ const job = (more: Partial<ChatJob> = {}): ChatJob => ({
 
 async function run(baseUrl: string, chatJob = job(), signal = never): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
-  for await (const event of upstreamChat(serverAt(baseUrl), chatJob, signal))
-    if (event.type !== 'waiting') events.push(event);
+  for await (const event of runOnServer(serverAt(baseUrl), chatJob, signal))
+    if (event.type !== 'stage') events.push(event);
   return events;
 }
 
 test('a request is sent, then computed', async () => {
   const { baseUrl } = await serve((response) => stream(response, [delta('Four.'), last('stop')]));
   const stages = [];
-  for await (const event of upstreamChat(serverAt(baseUrl), job(), never))
-    if (event.type === 'waiting') stages.push(event.stage);
+  for await (const event of runOnServer(serverAt(baseUrl), job(), never))
+    if (event.type === 'stage') stages.push(event.stage);
   expect(stages).toEqual(['sent', 'prefill']);
 });
 
@@ -280,7 +279,7 @@ test('a server counts no tokens beforehand: a 400 that says so, and nothing is s
 test('an abort ends the request at the server', async () => {
   const { baseUrl, gone } = await serveEndless();
   const controller = new AbortController();
-  const events = upstreamChat(serverAt(baseUrl), job(), controller.signal);
+  const events = runOnServer(serverAt(baseUrl), job(), controller.signal);
   while ((await events.next()).value?.type !== 'delta');
   controller.abort(new Error('left'));
   expect(await failure(events.next())).toMatchObject({ message: 'left' });
@@ -289,7 +288,7 @@ test('an abort ends the request at the server', async () => {
 
 test('a reader that leaves ends the request as well', async () => {
   const { baseUrl, gone } = await serveEndless();
-  for await (const event of upstreamChat(serverAt(baseUrl), job(), never)) if (event.type === 'delta') break;
+  for await (const event of runOnServer(serverAt(baseUrl), job(), never)) if (event.type === 'delta') break;
   await gone();
 });
 
@@ -419,9 +418,7 @@ test('embeddings that a server did not shorten are refused by name', async () =>
     }),
   );
   const shorter: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: ['a'] }, dimensions: 1 };
-  expect(
-    await failure(lastOf(upstreamEmbedding(serverAt(baseUrl, 'embedding'), shorter, never))),
-  ).toMatchObject({
+  expect(await failure(lastOf(runOnServer(serverAt(baseUrl, 'embedding'), shorter, never)))).toMatchObject({
     wire: { status: 400, param: 'dimensions', code: 'unsupported_value' },
   });
 });
@@ -438,14 +435,14 @@ test('embeddings: in order, and of length 1', async () => {
   );
   const embed = (more: Partial<EmbeddingJob>) =>
     lastOf(
-      upstreamEmbedding(
+      runOnServer(
         serverAt(baseUrl, 'embedding'),
         { kind: 'embedding', model: 'm', input: { texts: ['a'] }, ...more },
         never,
       ),
     );
   const event = await embed({ input: { texts: ['a', 'b'] }, dimensions: 2 });
-  if (event.type === 'waiting') throw new Error('no vectors came');
+  if (event.type === 'stage') throw new Error('no vectors came');
   const { vectors, promptTokens } = event;
   expect(vectors.map((vector) => [...vector].map((value) => Number(value.toFixed(4))))).toEqual([
     [0.6, 0.8],

@@ -1,27 +1,23 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { SpeechEvent, SpeechJob } from '../../../../src/jobs/speech.ts';
-import type { Waiting } from '../../../../src/protocol/service-dependencies.ts';
+import type { StageEvent } from '../../../../src/protocol/service-dependencies.ts';
 import type { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
-import { upstreamSpeech } from '../../../../src/routing/upstream/upstream-speech.ts';
+import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 
 const job: SpeechJob = { kind: 'speech', model: 'm', text: 'Hi', format: 'mp3', speed: 1 };
 
 beforeEach(() => void vi.useFakeTimers());
 
 /** Speaks on a server that answers with this body. */
-function speak(body: BodyInit, type: string): AsyncGenerator<Waiting | SpeechEvent, void, undefined> {
+function speak(body: BodyInit, type: string): AsyncGenerator<StageEvent | SpeechEvent, void, undefined> {
   const response = new Response(body, { headers: { 'content-type': type } });
   const server = { fingerprint: 's', variant: { model: 'tts' }, running: 0, post: async () => response };
   const noteData = (): void => undefined;
-  return upstreamSpeech(
-    { ...server, noteData } as unknown as UpstreamServer,
-    job,
-    new AbortController().signal,
-  );
+  return runOnServer({ ...server, noteData } as unknown as UpstreamServer, job, new AbortController().signal);
 }
 
-async function typesOf(events: AsyncIterable<Waiting | SpeechEvent>): Promise<string[]> {
+async function typesOf(events: AsyncIterable<StageEvent | SpeechEvent>): Promise<string[]> {
   const types: string[] = [];
   for await (const { type } of events) types.push(type);
   return types;
@@ -29,7 +25,7 @@ async function typesOf(events: AsyncIterable<Waiting | SpeechEvent>): Promise<st
 
 test('sound is passed on as it is', async () => {
   const types = await typesOf(speak('sound', 'audio/mpeg'));
-  expect(types).toEqual(['waiting', 'waiting', 'accepted', 'delta', 'done']);
+  expect(types).toEqual(['stage', 'stage', 'accepted', 'delta', 'done']);
 });
 
 test('a client that reads for minutes gets the rest', async () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { beforeEach, expect, test } from 'vitest';
 
-import type { EngineClient } from '../../../../src/protocol/service-dependencies.ts';
+import type { EngineRequester } from '../../../../src/protocol/service-dependencies.ts';
 import { textOf } from '../../../../src/service/transcriptions/transcript-formats.ts';
 import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
@@ -29,7 +29,7 @@ beforeEach(() => {
   onDevice = [];
 });
 
-const device: EngineClient = {
+const device: EngineRequester = {
   async *run(job: Job) {
     if (job.kind !== 'transcription') throw new Error('the device transcribes alone');
     onDevice.push(job);
@@ -42,7 +42,7 @@ const device: EngineClient = {
 
 const entry = { id: 'm', kind: 'transcription' as const, created: 0, ownedBy: 'us', defaults: {} };
 
-const models = (route?: NonNullable<CatalogModel['route']>): EngineClient =>
+const models = (route?: NonNullable<CatalogModel['route']>): EngineRequester =>
   upstream.connect(device, route).engine;
 
 interface Asked {
@@ -51,7 +51,7 @@ interface Asked {
   last: TranscriptionEvent | undefined;
 }
 
-async function ask(engine: EngineClient, more: Partial<TranscriptionJob> = {}): Promise<Asked> {
+async function ask(engine: EngineRequester, more: Partial<TranscriptionJob> = {}): Promise<Asked> {
   const job: TranscriptionJob = {
     kind: 'transcription',
     model: 'm',
@@ -69,7 +69,7 @@ async function ask(engine: EngineClient, more: Partial<TranscriptionJob> = {}): 
     signal: new AbortController().signal,
     model: entry,
   })) {
-    if (event.type === 'waiting') continue;
+    if (event.type === 'stage') continue;
     if (event.type === 'delta') deltas.push(event.text);
     last = event;
     // As the service does.

