@@ -17,6 +17,7 @@ export function adderOf(
     catalog,
     engines: ENGINES,
     added: [...saved],
+    read: async () => [...saved],
     save: async (models) => void saved.splice(0, saved.length, ...models),
     publish: (all) => modelStorage.setCatalog(all),
     store,
