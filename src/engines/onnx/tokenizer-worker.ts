@@ -1,7 +1,7 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
 import { messageOf } from '#base';
-import { PlainEncoder } from './plain-encoder.ts';
+import { type PlainEncoder, plainEncoder } from './plain-encoder.ts';
 import { serveFiles } from './configure.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 import { parseObject } from './transformers-files.ts';
@@ -21,7 +21,7 @@ export interface FileFault {
   cause?: string;
 }
 
-let loaded: { encoder: PlainEncoder; shape: TokenizerShape } | null = null;
+let loaded: { encode: PlainEncoder; shape: TokenizerShape } | null = null;
 
 /** Tokenizes for one model in a worker that can be terminated: regular expressions in a tokenizer's file may run forever. */
 export const tokenizerWorker = {
@@ -30,7 +30,7 @@ export const tokenizerWorker = {
     serveFiles(model, async (name) => files.get(name) ?? null);
     try {
       const tokenizer = await AutoTokenizer.from_pretrained(model);
-      loaded = { encoder: new PlainEncoder(tokenizer), shape: shapeOf(tokenizer) };
+      loaded = { encode: plainEncoder(tokenizer), shape: shapeOf(tokenizer) };
       return loaded.shape;
     } catch (error) {
       console.error('localtext: a tokenizer was not loaded', error);
@@ -44,10 +44,10 @@ export const tokenizerWorker = {
    */
   async tokenize(texts: readonly string[], maxTokens: number, cutTo?: number): Promise<TokenizedText[]> {
     if (!loaded) throw new Error('no tokenizer is loaded');
-    const { encoder, shape } = loaded;
+    const { encode, shape } = loaded;
     const room = Math.max(0, maxTokens - shape.before.length - shape.after.length);
     return texts.map((text) => {
-      const own = encoder.encode(text);
+      const own = encode(text);
       const ids = [
         ...shape.before,
         ...(cutTo === undefined ? own : own.slice(0, Math.min(cutTo, room))),
