@@ -1,10 +1,9 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
-import { messageOf } from '#base';
+import { isObject, messageOf } from '#base';
 import { type PlainEncoder, plainEncoder } from './plain-encoder.ts';
 import { serveFiles } from './configure.ts';
 import type { TokenizedText } from './transformers-engine.ts';
-import { parseObject } from './transformers-files.ts';
 
 export interface TokenizerShape {
   /** Special tokens before a text, and `after` it. */
@@ -74,8 +73,16 @@ function shapeOf(tokenizer: PreTrainedTokenizer): TokenizerShape {
 
 async function findFault(files: ReadonlyMap<string, Blob>): Promise<FileFault> {
   for (const [file, blob] of files) {
-    const { fault } = parseObject(await blob.text());
+    const fault = objectFault(await blob.text());
     if (fault !== undefined) return { file, fault };
   }
   return { file: 'tokenizer.json', fault: 'is not a tokenizer that transformers.js can use' };
+}
+
+function objectFault(text: string): string | undefined {
+  try {
+    return isObject(JSON.parse(text)) ? undefined : 'is not a JSON object';
+  } catch {
+    return 'is not JSON, or cut short';
+  }
 }
