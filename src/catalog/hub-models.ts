@@ -1,6 +1,6 @@
-import type { CatalogModel, SamplingDefaults, WebLlmVariant, WllamaVariant } from './catalog.ts';
-import { DEFAULT_SAMPLING } from './engines/default-sampling.ts';
-import type { VariantSampling } from './engines/llama-cpp.ts';
+import type { CatalogModel, SamplingDefaults, VariantOf } from './catalog.ts';
+import { DEFAULT_SAMPLING } from './default-sampling.ts';
+import type { VariantSampling } from './default-sampling.ts';
 import { MLC_LIBRARIES } from './hub-variants.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
 
@@ -37,7 +37,7 @@ const QWEN = {
 function gguf(build: GgufBuild): CatalogModel {
   const { id, license, repository, revision, file, bytes, sha256, kvValues, stateBytes } = build;
   const { sampling = DEFAULT_SAMPLING, defaults } = build;
-  const variant: WllamaVariant = {
+  const variant: VariantOf<'wllama'> = {
     engine: 'wllama',
     name: `${id}-q4_k_m`,
     license,
@@ -61,7 +61,7 @@ function gguf(build: GgufBuild): CatalogModel {
 /** `vram_required_MB` in web-llm's list. */
 const GEMMA_MIB = 3387.37;
 
-const gemma4: WebLlmVariant = {
+const gemma4: VariantOf<'web-llm'> = {
   engine: 'web-llm',
   name: 'gemma-4-e2b-it-q4f16_1',
   license: 'Apache-2.0',

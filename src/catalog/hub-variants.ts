@@ -1,4 +1,4 @@
-import type { WebLlmVariant, WllamaVariant } from './catalog.ts';
+import type { VariantOf } from './catalog.ts';
 
 /**
  * Folder of web-llm's model libraries. Ids, libraries and memory in this file are from web-llm's list of prebuilt
@@ -21,7 +21,7 @@ interface MlcBuild {
 }
 
 /** Qwen3.5 by Alibaba's Qwen team, compiled by MLC. It supports a longer context; `memoryMiB` is for this one. */
-function qwen(build: MlcBuild): WebLlmVariant {
+function qwen(build: MlcBuild): VariantOf<'web-llm'> {
   const { id, memoryMiB, approximateBytes, revision = 'main' } = build;
   const half = id.includes('f16');
   return {
@@ -48,7 +48,7 @@ function qwen(build: MlcBuild): WebLlmVariant {
 }
 
 /** Variants by size. Half floats come first, as they take less memory and time. */
-export const qwen4B: WebLlmVariant[] = [
+export const qwen4B: VariantOf<'web-llm'>[] = [
   qwen({
     id: 'Qwen3.5-4B-q4f16_1-MLC',
     memoryMiB: 3867.82,
@@ -57,7 +57,7 @@ export const qwen4B: WebLlmVariant[] = [
   }),
   qwen({ id: 'Qwen3.5-4B-q4f32_1-MLC', memoryMiB: 4680.36, approximateBytes: 2.6e9 }),
 ];
-export const qwen2B: WebLlmVariant[] = [
+export const qwen2B: VariantOf<'web-llm'>[] = [
   qwen({
     id: 'Qwen3.5-2B-q4f16_1-MLC',
     memoryMiB: 2245.44,
@@ -66,7 +66,7 @@ export const qwen2B: WebLlmVariant[] = [
   }),
   qwen({ id: 'Qwen3.5-2B-q4f32_1-MLC', memoryMiB: 2591.55, approximateBytes: 1.2e9 }),
 ];
-export const qwen08B: WebLlmVariant[] = [
+export const qwen08B: VariantOf<'web-llm'>[] = [
   qwen({
     id: 'Qwen3.5-0.8B-q4f16_1-MLC',
     memoryMiB: 1629.49,
@@ -87,7 +87,7 @@ interface GgufBuild {
 }
 
 /** Qwen2.5-Instruct in GGUF from the Qwen team's repositories, for CPUs with enough cores. */
-function qwenGguf({ size, approximateBytes, cores, revision, ...fields }: GgufBuild): WllamaVariant {
+function qwenGguf({ size, approximateBytes, cores, revision, ...fields }: GgufBuild): VariantOf<'wllama'> {
   const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
   return {
     engine: 'wllama',
@@ -107,14 +107,14 @@ function qwenGguf({ size, approximateBytes, cores, revision, ...fields }: GgufBu
   };
 }
 
-export const qwenGguf15B: WllamaVariant = qwenGguf({
+export const qwenGguf15B: VariantOf<'wllama'> = qwenGguf({
   size: '1.5b',
   approximateBytes: 1.12e9,
   cores: 12,
   kvValues: 28 * 2 * (128 + 128),
   revision: '91cad51170dc346986eccefdc2dd33a9da36ead9',
 });
-export const qwenGguf05B: WllamaVariant = qwenGguf({
+export const qwenGguf05B: VariantOf<'wllama'> = qwenGguf({
   size: '0.5b',
   approximateBytes: 0.49e9,
   cores: 6,

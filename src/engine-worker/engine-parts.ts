@@ -1,5 +1,5 @@
 import { withoutServers, type AddedModelRecord } from '#catalog';
-import { writeAddedModels, storeFacts } from '#database';
+import { readAddedModels, writeAddedModels, storeFacts } from '#database';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { createModels, LoadedModels, type ModelManager } from '#models';
 import {
@@ -22,11 +22,11 @@ export interface EnginePartsOptions extends WorkerOptions {
 
 /** Composition root of an engine worker: its weights, its models, and the status of both. */
 export function createEngineParts(options: EnginePartsOptions): Serving {
-  const { epoch, scope, limits = {}, images } = options;
+  const { epoch, scope, limits = {}, images, gpuAsked } = options;
   const { locks } = navigator;
   /** The device; undefined until it is detected. */
   let detected: Device | undefined;
-  const device = detectDevice();
+  const device = detectDevice(undefined, gpuAsked);
   void device.then((found) => (detected = found));
   const loadedModels = new LoadedModels();
   const status = (): EngineStatus => {
@@ -46,6 +46,7 @@ export function createEngineParts(options: EnginePartsOptions): Serving {
     users: loadedModels,
     device,
     chosen: (id) => modelManager.chosen(id),
+    read: () => readAddedModels(scope),
     save: (records) => writeAddedModels(scope, locks, records),
     requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
   });

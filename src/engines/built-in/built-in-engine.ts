@@ -1,6 +1,6 @@
 import { transfer } from 'comlink';
 
-import type { BuiltInVariant } from '#catalog';
+import type { BuiltInVariant } from './rules.ts';
 import {
   contextLengthExceeded,
   engineCrashed,

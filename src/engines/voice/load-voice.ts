@@ -1,7 +1,7 @@
-import type { VoiceVariant } from '#catalog';
+import type { VoiceVariant } from './rules.ts';
 import type { LoadEngine } from '#engine-kit';
-import { openOnnxWorker } from '../onnx/open-onnx-worker.ts';
-import { loadFailure } from '../onnx/runtime-files.ts';
+import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
+import { loadFailure } from '../transformers/runtime-files.ts';
 import { voiceEngine } from './voice-engine.ts';
 import { fileOf, readTables } from './voice-files.ts';
 import type { voiceWorker } from './voice-worker.ts';

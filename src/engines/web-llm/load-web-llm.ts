@@ -1,6 +1,7 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 
-import { halvedLengths, MIN_CONTEXT, libraryPath, type WebLlmVariant } from '#catalog';
+import { halvedLengths, MIN_CONTEXT } from '#catalog';
+import { libraryPath, type WebLlmVariant } from './rules.ts';
 import { requestAdapter, loadFitting, type Engine, type EngineContext, type LoadEngine } from '#engine-kit';
 import { abortable } from '#base';
 import { serveArtifacts } from './internals/artifact-cache.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { llamaEmbedder } from '../../../src/engines/llama-cpp/llama-embedder.ts';
-import { type Embedder, TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
+import { llamaEmbedder } from '../../../src/engines/wllama/llama-embedder.ts';
+import { type Embedder, TransformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import { delay } from '../../../src/base/async.ts';
 import { lastOf } from '../../support/last-of.ts';
