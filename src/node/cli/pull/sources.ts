@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { WeightFile } from '#catalog';
-import { miniLm } from '#catalog/default';
+import { miniLmFile } from '#catalog/default';
 import { graphForFolder, int8GraphForFolder } from '../../graphs/bert-graph.ts';
 import type { PackageFile } from './packages.ts';
 
@@ -33,7 +33,7 @@ export const compacted = (file: WeightFile): FileSource => ({
   },
 });
 
-const miniLmFile = (file: string): FileSource => ({
+const ofMiniLm = (file: string): FileSource => ({
   hub: {
     repository: 'sentence-transformers/all-MiniLM-L6-v2',
     revision: 'c9745ed1d9f207416be6d2e6f8de32d1f16199bf',
@@ -100,6 +100,9 @@ const kokoroVoice = (file: string): FileSource => ({
   ],
 });
 
+/** What MiniLM's graphs are written from. */
+const BERT_FILES = ['config.json', 'model.safetensors'].map(miniLmFile);
+
 /** Sources by the path in the catalog. */
 export const defaultSources: Readonly<Record<string, FileSource>> = {
   'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
@@ -119,20 +122,20 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
       },
     ],
   },
-  'all-minilm-l6-v2/config.json': miniLmFile('config.json'),
-  'all-minilm-l6-v2/tokenizer.json': miniLmFile('tokenizer.json'),
-  'all-minilm-l6-v2/tokenizer_config.json': miniLmFile('tokenizer_config.json'),
-  'all-minilm-l6-v2/special_tokens_map.json': miniLmFile('special_tokens_map.json'),
-  'all-minilm-l6-v2/model.safetensors': miniLmFile('model.safetensors'),
+  'all-minilm-l6-v2/config.json': ofMiniLm('config.json'),
+  'all-minilm-l6-v2/tokenizer.json': ofMiniLm('tokenizer.json'),
+  'all-minilm-l6-v2/tokenizer_config.json': ofMiniLm('tokenizer_config.json'),
+  'all-minilm-l6-v2/special_tokens_map.json': ofMiniLm('special_tokens_map.json'),
+  'all-minilm-l6-v2/model.safetensors': ofMiniLm('model.safetensors'),
   'all-minilm-l6-v2/onnx/model.onnx': {
-    made: { from: [miniLm.config, miniLm.weights], write: ([path = '']) => graphForFolder(dirname(path)) },
+    made: { from: BERT_FILES, write: ([path = '']) => graphForFolder(dirname(path)) },
   },
-  'all-minilm-l6-v2-int8/config.json': compacted(miniLm.config),
-  'all-minilm-l6-v2-int8/tokenizer.json': compacted(miniLm.tokenizer),
-  'all-minilm-l6-v2-int8/tokenizer_config.json': compacted(miniLm.tokenizerConfig),
+  'all-minilm-l6-v2-int8/config.json': compacted(miniLmFile('config.json')),
+  'all-minilm-l6-v2-int8/tokenizer.json': compacted(miniLmFile('tokenizer.json')),
+  'all-minilm-l6-v2-int8/tokenizer_config.json': compacted(miniLmFile('tokenizer_config.json')),
   'all-minilm-l6-v2-int8/onnx/model.onnx': {
     made: {
-      from: [miniLm.config, miniLm.weights],
+      from: BERT_FILES,
       write: ([path = '']) => int8GraphForFolder(dirname(path), miniLmOutliers),
     },
   },
