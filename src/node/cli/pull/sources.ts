@@ -100,6 +100,9 @@ const kokoroVoice = (file: string): FileSource => ({
   ],
 });
 
+const KOKORO_VOICES =
+  'af_heart af_bella af_nicole af_alloy af_nova am_echo am_onyx am_michael am_fenrir am_puck'.split(' ');
+
 /** What MiniLM's graphs are written from. */
 const BERT_FILES = ['config.json', 'model.safetensors'].map(miniLmFile);
 
@@ -149,14 +152,7 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
   'hibari/written-forms.json': hibariFile('normalize.json'),
   'hibari/vocabulary.json': hibariFile('vocab.json'),
   'kokoro/onnx/kokoro.onnx': { packages: kokoroParts },
-  'kokoro/voices/heart.bin': kokoroVoice('af_heart'),
-  'kokoro/voices/bella.bin': kokoroVoice('af_bella'),
-  'kokoro/voices/nicole.bin': kokoroVoice('af_nicole'),
-  'kokoro/voices/alloy.bin': kokoroVoice('af_alloy'),
-  'kokoro/voices/nova.bin': kokoroVoice('af_nova'),
-  'kokoro/voices/echo.bin': kokoroVoice('am_echo'),
-  'kokoro/voices/onyx.bin': kokoroVoice('am_onyx'),
-  'kokoro/voices/michael.bin': kokoroVoice('am_michael'),
-  'kokoro/voices/fenrir.bin': kokoroVoice('am_fenrir'),
-  'kokoro/voices/puck.bin': kokoroVoice('am_puck'),
+  ...Object.fromEntries(
+    KOKORO_VOICES.map((name) => [`kokoro/voices/${name.slice('af_'.length)}.bin`, kokoroVoice(name)]),
+  ),
 };
