@@ -4,20 +4,14 @@
  */
 
 export type {
-  BuiltInVariant,
   Catalog,
   CatalogModel,
   DeviceNeeds,
   HubSource,
-  TransformersVariant,
-  UpstreamVariant,
-  VoiceVariant,
   Variant,
   VariantBase,
-  WebLlmVariant,
+  VariantOf,
   WeightFile,
-  WhisperVariant,
-  WllamaVariant,
 } from '#catalog';
 export { CatalogError } from '#catalog/parse';
 export { defaultCatalog } from '#catalog/default';

@@ -28,20 +28,20 @@ if (!__LOCALTEXT_IMPORTED__) {
 self.addEventListener('activate', (event) => event.waitUntil(remove()));
 
 /**
- * Resolves when no request has run for a second, or after a minute. If a page sends a request while the
+ * Resolves when no request has run for a second and pages pause, or after a minute. If a page sends a request while the
  * earlier version stops, as at the end of a load, Chromium starts that version again, and this one waits
  * until the page is closed.
  */
 async function requestsEnd(): Promise<void> {
-  for (let looks = 0, idle = 0; looks < 240 && idle < 4; looks++) {
+  for (let looks = 0, idle = 0; looks < 240; looks++) {
     idle = (await requestsRun(navigator.locks, scope)) ? 0 : idle + 1;
+    if (idle > 4 && (await pausePages(navigator.locks, scope))) return;
     await delay(250);
   }
 }
 
 async function takeOver(): Promise<void> {
-  await requestsEnd();
-  await pausePages(scope);
+  if (registration.active) await requestsEnd();
   await self.skipWaiting();
 }
 

@@ -62,7 +62,7 @@ export class SeenPages {
     const cache = await caches.open(CACHE);
     const seen = await cache.match(bare(request.url));
     if (seen || !isPage) return seen;
-    const built = await this.#files(request);
+    const built = await this.#files(request, true);
     if (built || this.#offlinePage === undefined) return built;
     return this.#files(new Request(new URL(this.#offlinePage, self.location.href)));
   }

@@ -3,7 +3,7 @@ import {
   defaultCatalog,
   extendCatalog,
   speech,
-  type UpstreamVariant,
+  type VariantOf,
   vision,
   voices,
   withBuiltIn,
@@ -24,7 +24,7 @@ const SMALL = 'amber-phoenix-4';
 
 /** The small chat model with an OpenAI-compatible server that has the same weights; the device answers if the server fails. */
 function withServer(catalog: Catalog, baseUrl: string): Catalog {
-  const server: UpstreamVariant = {
+  const server: VariantOf<'upstream'> = {
     engine: 'upstream',
     name: 'server',
     license: 'Apache-2.0',

@@ -1,4 +1,5 @@
 import { rolldown } from 'rolldown';
+import { viteImportGlobPlugin } from 'rolldown/experimental';
 
 /** One bundle an environment: none loads code of another. */
 const bundles = {
@@ -33,7 +34,8 @@ export async function buildModules() {
       // No chunk may import an entry: Vite's dev server starts the worker under a query string, so that chunk would load a
       // second instance of it.
       preserveEntrySignatures: 'strict',
-      plugins: [workerUrls, ownAddress],
+      // The engines of src/engines/index.ts.
+      plugins: [viteImportGlobPlugin(), workerUrls, ownAddress],
       transform: { define: { 'process.env.NODE_ENV': '"production"', __LOCALTEXT_WASM__: names } },
     });
     const { output } = await bundle.write({

@@ -1,6 +1,6 @@
 /**
  * Stores a body in a cache, and reads it back: on a full storage Firefox stores an empty or a cut body, without an
- * error.
+ * error. Another tab may store another body of this key meanwhile.
  * @throws DOMException `QuotaExceededError`
  */
 export async function putWhole(
@@ -9,10 +9,12 @@ export async function putWhole(
   body: Uint8Array<ArrayBuffer>,
   headers = new Headers(),
 ): Promise<void> {
+  headers.set('content-length', String(body.length));
   await cache.put(key, new Response(body, { headers }));
   const kept = await cache.match(key);
   const blob = await kept?.blob().catch(() => null);
-  if (blob?.size === body.length) return;
+  const size = blob?.size ?? -1;
+  if (size === body.length || kept?.headers.get('content-length') === String(size)) return;
   await cache.delete(key);
   throw new DOMException('The storage is full.', 'QuotaExceededError');
 }

@@ -1,4 +1,4 @@
-import type { Catalog, SamplingDefaults, TransformersVariant, WllamaVariant } from './catalog.ts';
+import type { Catalog, SamplingDefaults, VariantOf } from './catalog.ts';
 
 /** A model that the user added to the site's catalog, in this browser. */
 export interface AddedModel {
@@ -27,12 +27,12 @@ export interface AddedModel {
 }
 
 /** Dimensions and pooling of an embedding model. */
-export type EmbeddingShape = Pick<TransformersVariant, 'dimensions' | 'pooling'>;
+export type EmbeddingShape = Pick<VariantOf<'transformers'>, 'dimensions' | 'pooling'>;
 
 /** Stored record of an added model. */
 export interface AddedModelRecord {
   model: AddedModel;
-  variant: WllamaVariant;
+  variant: VariantOf<'wllama'>;
   /** Default: OpenAI's defaults. */
   defaults?: SamplingDefaults;
 }

@@ -1,6 +1,6 @@
 import { z } from '#base/full-zod';
 import { KINDS, type ModelKind } from '#jobs';
-import { type EngineRules, httpUrl } from './engines/engine-rules.ts';
+import { type EngineRules, httpUrl } from './engine-rules.ts';
 import { byteCount, sha256Hex, weightPath } from './weight-path.ts';
 
 const name = z

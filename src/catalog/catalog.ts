@@ -1,16 +1,8 @@
 import type { ModelKind } from '#jobs';
-import type { BuiltInVariant } from './engines/built-in.ts';
-import type { Variant } from './engines/index.ts';
+import type { Variant, VariantOf } from './engines.ts';
 import { hasProjector, hasWeights } from './variant.ts';
 
-export type { Variant } from './engines/index.ts';
-export type { BuiltInVariant };
-export type { VariantSampling, WllamaVariant } from './engines/llama-cpp.ts';
-export type { TransformersVariant } from './engines/transformers.ts';
-export type { UpstreamVariant } from './engines/upstream.ts';
-export type { VoiceVariant } from './engines/voice.ts';
-export type { WebLlmVariant } from './engines/web-llm.ts';
-export type { WhisperVariant } from './engines/whisper.ts';
+export type { Variant, VariantOf } from './engines.ts';
 export * from './variant.ts';
 
 /** Models and their variants. Plain data, which a site can replace or extend. */
@@ -43,7 +35,10 @@ export interface SamplingDefaults {
 }
 
 /** Finds the browser's own model among a model's variants. */
-export const builtInVariant = ({ models, aliases = {} }: Catalog, id: string): BuiltInVariant | undefined =>
+export const builtInVariant = (
+  { models, aliases = {} }: Catalog,
+  id: string,
+): VariantOf<'built-in'> | undefined =>
   models
     .find((model) => model.id === (aliases[id] ?? id))
     ?.variants.find((variant) => variant.engine === 'built-in');

@@ -1,10 +1,10 @@
-import type { Catalog, TransformersVariant, Variant, WeightFile, WllamaVariant } from './catalog.ts';
+import type { Catalog, Variant, WeightFile, VariantOf } from './catalog.ts';
 import { defaultModels } from './default-models.ts';
 import { filesIn } from './variant.ts';
 import { qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variants.ts';
 
 /** SmolLM2-135M-Instruct by Hugging Face TB. */
-const smolLm2Q4: WllamaVariant = {
+const smolLm2Q4: VariantOf<'wllama'> = {
   engine: 'wllama',
   name: 'smollm2-135m-instruct-q4_1',
   license: 'Apache-2.0',
@@ -52,7 +52,7 @@ const allMiniLm = {
  * Variant with the published float32 weights. `onnx/model.onnx` contains only the graph (src/node/graphs writes it).
  * It refers to the tensors in `model.safetensors` as `model.onnx_data`.
  */
-const allMiniLmF32: TransformersVariant = {
+const allMiniLmF32: VariantOf<'transformers'> = {
   ...allMiniLm,
   name: 'all-minilm-l6-v2-f32',
   files: MINI_LM,
@@ -63,7 +63,7 @@ const allMiniLmF32: TransformersVariant = {
  * device that has such products (docs/decisions/onnx-embeddings.md). Its small files are the same JSON without spaces,
  * so that the variants share no stored file.
  */
-const allMiniLmInt8: TransformersVariant = {
+const allMiniLmInt8: VariantOf<'transformers'> = {
   ...allMiniLm,
   backend: 'wasm',
   name: 'all-minilm-l6-v2-int8',

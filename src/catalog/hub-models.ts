@@ -1,6 +1,5 @@
 import type { CatalogModel, SamplingDefaults } from './catalog.ts';
-import { DEFAULT_SAMPLING } from './engines/default-sampling.ts';
-import type { VariantSampling } from './engines/llama-cpp.ts';
+import { DEFAULT_SAMPLING, type VariantSampling } from './default-sampling.ts';
 import { ggufOnHub, mlc } from './hub-variants.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
 

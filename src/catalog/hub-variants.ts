@@ -1,4 +1,4 @@
-import type { HubSource, WebLlmVariant, WllamaVariant } from './catalog.ts';
+import type { HubSource, VariantOf } from './catalog.ts';
 
 /**
  * Folder of web-llm's model libraries. Ids, libraries and memory in this file are from web-llm's list of prebuilt
@@ -10,7 +10,7 @@ const MLC_LIBRARIES =
 
 const MB = 2 ** 20;
 
-interface MlcBuild extends Pick<WebLlmVariant, 'replyPrefix'> {
+interface MlcBuild extends Pick<VariantOf<'web-llm'>, 'replyPrefix'> {
   /** Model id in web-llm's list. */
   id: string;
   /** `vram_required_MB` in web-llm's list. */
@@ -23,7 +23,7 @@ interface MlcBuild extends Pick<WebLlmVariant, 'replyPrefix'> {
 }
 
 /** A model compiled by MLC. It may support a longer context; `memoryMiB` is for this one. */
-export function mlc(build: MlcBuild): WebLlmVariant {
+export function mlc(build: MlcBuild): VariantOf<'web-llm'> {
   const { id, memoryMiB, approximateBytes, revision = 'main', chunk = 'cs1k', ...fields } = build;
   const name = id.replace(/-MLC$/, '');
   return {
@@ -44,10 +44,11 @@ export function mlc(build: MlcBuild): WebLlmVariant {
 }
 
 /** Qwen3.5 by Alibaba's Qwen team. Reasons only on request. */
-const qwen = (build: MlcBuild): WebLlmVariant => mlc({ ...build, replyPrefix: '<think>\n\n</think>\n\n' });
+const qwen = (build: MlcBuild): VariantOf<'web-llm'> =>
+  mlc({ ...build, replyPrefix: '<think>\n\n</think>\n\n' });
 
 /** Variants by size. Half floats come first, as they take less memory and time. */
-export const qwen4B: WebLlmVariant[] = [
+export const qwen4B: VariantOf<'web-llm'>[] = [
   qwen({
     id: 'Qwen3.5-4B-q4f16_1-MLC',
     memoryMiB: 3867.82,
@@ -56,7 +57,7 @@ export const qwen4B: WebLlmVariant[] = [
   }),
   qwen({ id: 'Qwen3.5-4B-q4f32_1-MLC', memoryMiB: 4680.36, approximateBytes: 2.6e9 }),
 ];
-export const qwen2B: WebLlmVariant[] = [
+export const qwen2B: VariantOf<'web-llm'>[] = [
   qwen({
     id: 'Qwen3.5-2B-q4f16_1-MLC',
     memoryMiB: 2245.44,
@@ -65,7 +66,7 @@ export const qwen2B: WebLlmVariant[] = [
   }),
   qwen({ id: 'Qwen3.5-2B-q4f32_1-MLC', memoryMiB: 2591.55, approximateBytes: 1.2e9 }),
 ];
-export const qwen08B: WebLlmVariant[] = [
+export const qwen08B: VariantOf<'web-llm'>[] = [
   qwen({
     id: 'Qwen3.5-0.8B-q4f16_1-MLC',
     memoryMiB: 1629.49,
@@ -79,8 +80,8 @@ export const qwen08B: WebLlmVariant[] = [
 export const ggufOnHub = (
   name: string,
   hub: HubSource,
-  fields: Partial<WllamaVariant> = {},
-): WllamaVariant => ({
+  fields: Partial<VariantOf<'wllama'>> = {},
+): VariantOf<'wllama'> => ({
   engine: 'wllama',
   name,
   license: 'Apache-2.0',
@@ -94,8 +95,8 @@ export const ggufOnHub = (
 function qwenGguf(
   size: '0.5b' | '1.5b',
   source: Pick<HubSource, 'revision' | 'approximateBytes'>,
-  fields: Partial<WllamaVariant>,
-): WllamaVariant {
+  fields: Partial<VariantOf<'wllama'>>,
+): VariantOf<'wllama'> {
   const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
   const folder = `qwen2.5-${size}-instruct`;
   const name = `${folder}-q4_k_m`;

@@ -1,6 +1,6 @@
 import type { CatalogEngines } from './catalog-schema.ts';
-import type { MemoryEstimate, SizedVariant } from './engines/engine-rules.ts';
-import { ENGINE_RULES } from './engines/index.ts';
+import type { MemoryEstimate, SizedVariant } from './engine-rules.ts';
+import { ENGINE_RULES } from './engines.ts';
 
 /** Maximum context length. A longer one costs memory from the start, and filling it takes minutes without a GPU. */
 const MAX_CONTEXT = 8192;

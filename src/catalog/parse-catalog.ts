@@ -1,6 +1,6 @@
 import { catalogSchema, type CatalogEngines } from './catalog-schema.ts';
 import type { Catalog, CatalogModel, Variant } from './catalog.ts';
-import { ENGINE_RULES } from './engines/index.ts';
+import { ENGINE_RULES } from './engines.ts';
 
 interface Issue {
   path: readonly PropertyKey[];

@@ -1,10 +1,10 @@
 import { ggufOnHub } from './hub-variants.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
-import type { WhisperVariant, VoiceVariant, WllamaVariant } from './catalog.ts';
+import type { VariantOf } from './catalog.ts';
 import { filesIn } from './variant.ts';
 
 /** Whisper tiny by OpenAI, in ONNX and 8 bits. */
-const whisperTiny: WhisperVariant = {
+const whisperTiny: VariantOf<'whisper'> = {
   engine: 'whisper',
   name: 'whisper-tiny-q8',
   license: 'MIT',
@@ -45,7 +45,7 @@ const american = filesIn('hibari', {
 });
 
 /** An American voice by hibari-tts, 8 bits. */
-const hibari: VoiceVariant = {
+const hibari: VariantOf<'voice'> = {
   engine: 'voice',
   name: 'hibari-heart-int8',
   license: 'Apache-2.0',
@@ -75,7 +75,7 @@ const styles = {
 const styleFile = (name: string): string => `kokoro/voices/${name}.bin`;
 
 /** Kokoro 82M, 8 bits, with ten American voices. It needs ten times the work of the other, so pages ask for it by name. */
-const kokoro: VoiceVariant = {
+const kokoro: VariantOf<'voice'> = {
   engine: 'voice',
   name: 'kokoro-82m-int8',
   license: 'Apache-2.0',
@@ -103,8 +103,8 @@ export const voices: CatalogExtension = {
 function smolVlm(
   size: '256M' | '500M',
   approximateBytes: number,
-  fields: Partial<WllamaVariant>,
-): WllamaVariant {
+  fields: Partial<VariantOf<'wllama'>>,
+): VariantOf<'wllama'> {
   const model = `SmolVLM-${size}-Instruct-Q8_0.gguf`;
   const projector = `mmproj-${model}`;
   const folder = `smolvlm-${size.toLowerCase()}-instruct`;

@@ -1,7 +1,7 @@
 import type { Variant } from './catalog.ts';
 import type { CatalogEngines } from './catalog-schema.ts';
 import { memoryShortage } from './device-memory.ts';
-import { ENGINE_RULES } from './engines/index.ts';
+import { ENGINE_RULES } from './engines.ts';
 import { estimateMemory } from './memory-estimate.ts';
 import type { DeviceNeeds } from './variant.ts';
 

@@ -1,4 +1,4 @@
-import type { BuiltInVariant, Catalog } from './catalog.ts';
+import type { Catalog, VariantOf } from './catalog.ts';
 import { CatalogError, extendCatalog } from './parse-catalog.ts';
 
 export interface BuiltInOptions {
@@ -21,7 +21,7 @@ export function withBuiltIn(
 ): Catalog {
   const model = catalog.models.find((each) => each.id === id);
   if (!model) throw new CatalogError([{ path: ['models'], message: `have none with the id ${id}` }]);
-  const builtIn: BuiltInVariant = {
+  const builtIn: VariantOf<'built-in'> = {
     engine: 'built-in',
     name: ['built-in', ...(languages ?? [])].join('-'),
     license: 'LicenseRef-browser',

@@ -101,14 +101,6 @@ export class ChatTemplate {
     }
   }
 
-  /**
-   * Renders a conversation. Only the template writes special tokens.
-   * @throws ServiceError 400 if the template rejects it
-   */
-  render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
-    return this.clientText.broken(this.renderMarked(messages, options));
-  }
-
   /** Renders a conversation, in which the characters of clients' texts are marked. @throws ServiceError 400 */
   renderMarked(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
     const { marker = null } = options;
@@ -170,18 +162,14 @@ export class ChatTemplate {
 
   /** Whether the template accepts a conversation in a form, and shows its system texts, calls and results. */
   #probe(messages: readonly ChatMessage[], form: ConversationForm): 'shown' | 'omitted' | 'rejected' {
-    try {
-      const prompt = this.#render(arrange(messages, form, this.clientText), {});
-      const texts = messages.flatMap((message) => {
-        if ('toolCalls' in message) return [NAME];
-        return message.role === 'system' || message.role === 'tool' ? [message.content] : [];
-      });
-      const areShown = !prompt.includes(OBJECT_AS_TEXT) && texts.every((text) => prompt.includes(text));
-      return areShown ? 'shown' : 'omitted';
-    } catch (error) {
-      if (error instanceof BoundError) throw error;
-      return 'rejected';
-    }
+    const prompt = this.#rendered(messages, form);
+    if (prompt === undefined) return 'rejected';
+    const texts = messages.flatMap((message) => {
+      if ('toolCalls' in message) return [NAME];
+      return message.role === 'system' || message.role === 'tool' ? [message.content] : [];
+    });
+    const areShown = !prompt.includes(OBJECT_AS_TEXT) && texts.every((text) => prompt.includes(text));
+    return areShown ? 'shown' : 'omitted';
   }
 
   /** Finds the user-defined tokens of which a prompt has more if its conversation has more turns or results. */
@@ -196,9 +184,14 @@ export class ChatTemplate {
     return [...new Set(marks)];
   }
 
-  #rendered(messages: readonly ChatMessage[]): string | undefined {
+  /** Renders a probe; undefined if the template rejects it. */
+  #rendered(
+    messages: readonly ChatMessage[],
+    form = this.#form,
+    options: RenderOptions = {},
+  ): string | undefined {
     try {
-      return this.#render(arrange(messages, this.#form, this.clientText), {});
+      return this.#render(arrange(messages, form, this.clientText), options);
     } catch (error) {
       if (error instanceof BoundError) throw error;
       return undefined;
@@ -215,16 +208,8 @@ export class ChatTemplate {
   }
 
   #accepts(effort?: Effort): boolean {
-    try {
-      this.#render(arrange([user], this.#form, this.clientText), {
-        enableThinking: effort !== undefined && effort !== 'none',
-        effort,
-      });
-      return true;
-    } catch (error) {
-      if (error instanceof BoundError) throw error;
-      return false;
-    }
+    const enableThinking = effort !== undefined && effort !== 'none';
+    return this.#rendered([user], this.#form, { enableThinking, effort }) !== undefined;
   }
 }
 
@@ -238,7 +223,11 @@ function stricter(form: ConversationForm, messages: readonly ChatMessage[]): Con
 /** Whether a prompt contains each call as often as it was made. */
 function showsCalls(turns: readonly TemplateMessage[], prompt: string): boolean {
   const names = turns.flatMap((turn) => turn.tool_calls ?? []).map((call) => call.function.name);
-  if (names.length > 0 && prompt.includes(OBJECT_AS_TEXT)) return false;
+  if (
+    names.length > 0 &&
+    timesIn([prompt], OBJECT_AS_TEXT) > timesIn([JSON.stringify(turns)], OBJECT_AS_TEXT)
+  )
+    return false;
   const texts = [...turns.map(({ content }) => content ?? ''), ...names];
   return [...new Set(names)].every((name) => timesIn([prompt], name) >= timesIn(texts, name));
 }

@@ -89,7 +89,7 @@ export class ClientText {
   readonly #tokens: TokenTree;
   readonly #longest: number;
   readonly #break: string;
-  /** Marks by character. A token of one character cannot be broken: it has a replacement. */
+  /** Marks by character. A token of one character, or of emojis alone, cannot be broken: it has a replacement. */
   readonly #marks = new Map<string, string>();
   readonly #characters: string[] = [];
   readonly #mark: RegExp = MARK;
@@ -105,7 +105,8 @@ export class ClientText {
       const [character, ...rest] = markable(token);
       if (character !== undefined) this.#addMark(character, MARKS + MORE);
       others.push(...rest);
-      if ([...token].length === 1) this.#marks.set(token, REPLACEMENT.repeat(token.length));
+      const replaced = [...token].length === 1 ? token : character === undefined && largeIn(token);
+      if (replaced) this.#marks.set(replaced, REPLACEMENT.repeat(replaced.length));
     }
     // Each token has a mark before any has a second one.
     for (const character of others) this.#addMark(character, MARKS);
@@ -180,6 +181,9 @@ export class ClientText {
     return [...places].toSorted((a, b) => a - b);
   }
 }
+
+/** The first character of two units, such as an emoji. */
+const largeIn = (token: string): string | undefined => [...token].find(({ length }) => length > 1);
 
 /** Characters of a token to mark, of one unit each. */
 function markable(token: string): string[] {

@@ -1,5 +1,5 @@
 export { ClientText, isBracketed, isControlToken } from './client-text.ts';
-export { ChatTemplate, type RenderOptions, type SpecialTokens } from './chat-template.ts';
+export type { SpecialTokens } from './chat-template.ts';
 export { templateWorker } from './template-worker.ts';
 export * from './prompt-bounds.ts';
 export { PromptRenderer, templateFault, TemplateWorker } from './prompt-renderer.ts';

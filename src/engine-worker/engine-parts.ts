@@ -1,5 +1,5 @@
 import { withoutServers, type AddedModelRecord } from '#catalog';
-import { writeAddedModels, storeFacts } from '#database';
+import { readAddedModels, writeAddedModels, storeFacts } from '#database';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { createModels, LoadedModels, type ModelManager } from '#models';
 import {
@@ -49,6 +49,7 @@ export class EngineParts implements Serving {
       users: loadedModels,
       device,
       chosen: (id) => this.modelManager.chosen(id),
+      read: () => readAddedModels(scope),
       save: (records) => writeAddedModels(scope, this.locks, records),
       requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
     });

@@ -82,7 +82,7 @@ export async function* askEngine<T, K extends Kind = Kind>(
       const before = received();
       // Posted before the watch starts, which must first set up a lock and a channel.
       engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id });
-      const answer = new Answer<K>(engine, locks, signal);
+      const answer = receive<K>(engine, locks, signal);
       try {
         for (let message = await answer.read(); message; message = await answer.read()) {
           const part = read(message);
@@ -121,71 +121,59 @@ const CREDIT_STEP = CREDIT_WINDOW / 2;
 const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
 
 /** Messages of an engine's port, for one reader. */
-class Answer<K extends Kind> {
-  /** Whether the last message has been read. */
-  isWhole = false;
-  /** How the engine ended before its last message; null: it has not. */
-  end: EngineEnd | null = null;
-  readonly #engine: FoundEngine;
-  readonly #signal: AbortSignal;
-  readonly #stopWatching: () => void;
-  readonly #messages = new Channel<EngineMessage<K> | EngineEnd>();
-  #pendingCredit = 0;
-
-  constructor(engine: FoundEngine, locks: LockManager, signal: AbortSignal) {
-    this.#engine = engine;
-    this.#signal = signal;
-    this.#stopWatching = watchEngine(locks, engine.epoch, (end) => this.#messages.push(end));
-    engine.port.onmessage = ({ data }: MessageEvent<EngineMessage<K>>) => this.#messages.push(data);
-    signal.addEventListener('abort', this.#onAbort);
-  }
-
-  /**
-   * The next message; null when the engine has ended.
-   * @throws ServiceError that it sent; the signal's reason when aborted
-   */
-  async read(): Promise<EngineMessage<K> | null> {
-    this.#signal.throwIfAborted();
-    const message = await this.#messages.take();
-    this.#signal.throwIfAborted();
-    return this.#take(message ?? { type: 'died', cause: null });
-  }
-
-  close(): void {
-    this.#signal.removeEventListener('abort', this.#onAbort);
-    this.#stopWatching();
-    if (this.isWhole) this.#engine.port.close();
-    else this.#engine.dismiss();
-  }
-
-  #take(message: EngineMessage<K> | EngineEnd): EngineMessage<K> | null {
-    if (message.type === 'died' || message.type === 'leaderExited' || message.type === 'paused') {
-      this.end = message;
-      return null;
-    }
-    if (message.type === 'error') {
-      this.isWhole = true;
-      if (!ENGINE_DEATHS.has(message.error.code)) throw new ServiceError(message.error);
-      this.end = { type: 'died', cause: message.error };
-      return null;
-    }
-    if (message.type === 'event') {
-      if (message.event.type === 'delta') this.#giveCredit();
-      this.isWhole = message.event.type === 'done';
-    } else this.isWhole = message.type !== 'stage' && message.type !== 'progress';
-    return message;
-  }
-
-  #giveCredit(): void {
-    this.#pendingCredit++;
-    if (this.#pendingCredit < CREDIT_STEP) return;
-    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit });
-    this.#pendingCredit = 0;
-  }
-
+function receive<K extends Kind>(engine: FoundEngine, locks: LockManager, signal: AbortSignal) {
+  const messages = new Channel<EngineMessage<K> | EngineEnd>();
+  const stopWatching = watchEngine(locks, engine.epoch, (end) => messages.push(end));
   /** Aborts at once, even if no reader waits. */
-  readonly #onAbort = (): void => {
-    this.#engine.dismiss();
-    this.#messages.fail(this.#signal.reason);
+  const onAbort = (): void => {
+    engine.dismiss();
+    messages.fail(signal.reason);
   };
+  let pendingCredit = 0;
+  const giveCredit = (): void => {
+    pendingCredit++;
+    if (pendingCredit < CREDIT_STEP) return;
+    engine.port.postMessage({ type: 'credit', count: pendingCredit });
+    pendingCredit = 0;
+  };
+  engine.port.onmessage = ({ data }: MessageEvent<EngineMessage<K>>) => messages.push(data);
+  signal.addEventListener('abort', onAbort);
+
+  const answer = {
+    /** Whether the last message has been read. */
+    isWhole: false,
+    /** How the engine ended before its last message; null: it has not. */
+    end: null as EngineEnd | null,
+    /**
+     * The next message; null when the engine has ended.
+     * @throws ServiceError that it sent; the signal's reason when aborted
+     */
+    async read(): Promise<EngineMessage<K> | null> {
+      signal.throwIfAborted();
+      const message = (await messages.take()) ?? { type: 'died', cause: null };
+      signal.throwIfAborted();
+      if (message.type === 'died' || message.type === 'leaderExited' || message.type === 'paused') {
+        answer.end = message;
+        return null;
+      }
+      if (message.type === 'error') {
+        answer.isWhole = true;
+        if (!ENGINE_DEATHS.has(message.error.code)) throw new ServiceError(message.error);
+        answer.end = { type: 'died', cause: message.error };
+        return null;
+      }
+      if (message.type === 'event') {
+        if (message.event.type === 'delta') giveCredit();
+        answer.isWhole = message.event.type === 'done';
+      } else answer.isWhole = message.type !== 'stage' && message.type !== 'progress';
+      return message;
+    },
+    close(): void {
+      signal.removeEventListener('abort', onAbort);
+      stopWatching();
+      if (answer.isWhole) engine.port.close();
+      else engine.dismiss();
+    },
+  };
+  return answer;
 }

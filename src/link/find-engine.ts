@@ -28,73 +28,59 @@ const OFFERS = { firstMs: 150, maxMs: 1000 };
  * starting accepts the oldest first.
  * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or the leader's error
  */
-export const findEngine = (
-  connection: Required<EngineConnection>,
+export async function findEngine(
+  { scope, transport, locks, deadlineMs }: Required<EngineConnection>,
   signal: AbortSignal,
-): Promise<FoundEngine> => new EngineSearch(connection).run(signal);
+): Promise<FoundEngine> {
+  const ports = new Set<RequesterPort>();
+  const found = createDeferred<FoundEngine | { error: unknown }>();
+  const fail = (error: unknown): void => found.resolve({ error });
+  let isOver = false;
 
-class EngineSearch implements Ways {
-  readonly #connection: Required<EngineConnection>;
-  readonly #found = createDeferred<FoundEngine | { error: unknown }>();
-  readonly #ports = new Set<RequesterPort>();
-  #offers = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #isOver = false;
-
-  constructor(connection: Required<EngineConnection>) {
-    this.#connection = connection;
-  }
-
-  async run(signal: AbortSignal): Promise<FoundEngine> {
-    const { scope, locks, deadlineMs } = this.#connection;
-    const deadline = setTimeout(
-      () => void engineUnavailable(scope, locks, deadlineMs).then(this.#fail, this.#fail),
-      deadlineMs,
-    );
-    let kept: RequesterPort | undefined;
-    try {
-      signal.throwIfAborted();
-      this.#offer(false);
-      const found = await abortable(this.#found.promise, signal);
-      if ('error' in found) throw found.error;
-      kept = found.port;
-      return found;
-    } finally {
-      this.#isOver = true;
-      clearTimeout(deadline);
-      clearTimeout(this.#timer);
-      for (const port of this.#ports) if (port !== kept) dismiss(port);
-    }
-  }
-
-  openPort(): MessagePort {
-    const { port1, port2 } = new MessageChannel();
-    if (this.#isOver) dismiss(port1);
-    else this.#listen(port1);
-    return port2;
-  }
-
-  openDirect(): void {
-    this.#listen(openDirect(this.#connection.scope));
-  }
-
-  #offer(again: boolean): void {
-    this.#timer = setTimeout(() => this.#offer(true), backoff(this.#offers++, OFFERS));
-    this.#connection.transport.offer(this, again).catch(this.#fail);
-  }
-
-  readonly #fail = (error: unknown): void => this.#found.resolve({ error });
-
-  #listen(port: RequesterPort): void {
-    this.#ports.add(port);
+  const listen = (port: RequesterPort): void => {
+    ports.add(port);
     port.onmessage = ({ data }) => {
-      if (data.type === 'error') this.#fail(new ServiceError(data.error));
+      if (data.type === 'error') fail(new ServiceError(data.error));
       if (data.type !== 'connected') return;
-      if (data.version !== PROTOCOL_VERSION) return this.#fail(protocolMismatch());
+      if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
       const { epoch, link } = data;
-      if (link && !this.#isOver) this.#connection.transport.linkTo?.(epoch, link);
-      this.#found.resolve({ port, epoch, dismiss: () => dismiss(port) });
+      if (link && !isOver) transport.linkTo?.(epoch, link);
+      found.resolve({ port, epoch, dismiss: () => dismiss(port) });
     };
+  };
+  const ways: Ways = {
+    openPort() {
+      const { port1, port2 } = new MessageChannel();
+      if (isOver) dismiss(port1);
+      else listen(port1);
+      return port2;
+    },
+    openDirect: () => listen(openDirect(scope)),
+  };
+
+  let offers = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const offer = (again: boolean): void => {
+    timer = setTimeout(() => offer(true), backoff(offers++, OFFERS));
+    transport.offer(ways, again).catch(fail);
+  };
+  const deadline = setTimeout(
+    () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail),
+    deadlineMs,
+  );
+  let kept: RequesterPort | undefined;
+  try {
+    signal.throwIfAborted();
+    offer(false);
+    const engine = await abortable(found.promise, signal);
+    if ('error' in engine) throw engine.error;
+    kept = engine.port;
+    return engine;
+  } finally {
+    isOver = true;
+    clearTimeout(deadline);
+    clearTimeout(timer);
+    for (const port of ports) if (port !== kept) dismiss(port);
   }
 }
 

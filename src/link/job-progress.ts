@@ -70,7 +70,8 @@ class ChatProgress implements JobProgress<'chat'> {
   #thoughts = '';
   #tokens = 0;
   #logprobs = 0;
-  #deltas = 0;
+  /** Deltas that the client has been given. */
+  deltas = 0;
   #promptTokens: number | null = null;
   /** Tokens from earlier engines, which the current engine does not count. */
   #earlierTokens = 0;
@@ -78,11 +79,6 @@ class ChatProgress implements JobProgress<'chat'> {
 
   constructor(job: ChatJob) {
     this.#job = repeats(job) ? withSeed(job) : job;
-  }
-
-  /** Deltas that the client has been given. */
-  get deltas(): number {
-    return this.#deltas;
   }
 
   /** Whether every requested token has arrived; only the engine's last event has not. */
@@ -94,7 +90,7 @@ class ChatProgress implements JobProgress<'chat'> {
   /** The job for the next engine; null when every token has arrived. */
   nextJob(): ChatJob | null {
     if (this.#isComplete) return null;
-    if (this.#deltas === 0) return this.#job;
+    if (this.deltas === 0) return this.#job;
     if (repeats(this.#job)) {
       this.#replay = new Replay({
         text: this.#thoughts + this.#text,
@@ -152,7 +148,7 @@ class ChatProgress implements JobProgress<'chat'> {
     else this.#text += text;
     this.#tokens += tokens;
     this.#logprobs += logprobs?.length ?? 0;
-    this.#deltas++;
+    this.deltas++;
   }
 
   #addUp(event: Extract<ChatEvent, { type: 'done' }>): ChatEvent {

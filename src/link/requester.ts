@@ -17,44 +17,38 @@ import type { EngineConnection } from './engine-connection.ts';
 import { trackProgress } from './job-progress.ts';
 
 /** Creates a client of the one engine of all tabs, and of the next one when it ends. */
-export function createRequester(connection: EngineConnection): EngineRequester {
-  return { run: (job, request) => run(connection, job, request) };
-}
-
-function run<K extends Kind>(
-  connection: EngineConnection,
-  job: JobOf<K>,
-  { id, signal, origin }: EngineRequest,
-): AsyncGenerator<StageEvent | EventOf<K>, void, undefined> {
-  const progress = trackProgress(job.kind, job);
-  let sender = origin;
-  return askEngine<StageEvent | EventOf<K>, K>(connection, {
-    id,
-    signal,
-    nextQuestion: (pauses) => {
-      const next = progress.nextJob();
-      const question: Question | null = next && {
-        type: 'job',
-        job: next,
-        pauses,
-        ...(sender && { origin: sender }),
-      };
-      if (sender) {
-        // After an engine is lost, all attempts reconnect at once: the time between them no longer tells a
-        // retry.
-        const { attempt: _, ...again } = sender;
-        sender = again;
-      }
-      return question;
-    },
-    rest: () => progress.lastEvent?.() ?? null,
-    received: () => progress.deltas,
-    read: (message) => {
-      if (message.type === 'stage') return message;
-      return message.type === 'event' ? progress.note(message.event) : null;
-    },
-  });
-}
+export const createRequester = (connection: EngineConnection): EngineRequester => ({
+  run<K extends Kind>(job: JobOf<K>, { id, signal, origin }: EngineRequest) {
+    const progress = trackProgress(job.kind, job);
+    let sender = origin;
+    return askEngine<StageEvent | EventOf<K>, K>(connection, {
+      id,
+      signal,
+      nextQuestion: (pauses) => {
+        const next = progress.nextJob();
+        const question: Question | null = next && {
+          type: 'job',
+          job: next,
+          pauses,
+          ...(sender && { origin: sender }),
+        };
+        if (sender) {
+          // After an engine is lost, all attempts reconnect at once: the time between them no longer tells a
+          // retry.
+          const { attempt: _, ...again } = sender;
+          sender = again;
+        }
+        return question;
+      },
+      rest: () => progress.lastEvent?.() ?? null,
+      received: () => progress.deltas,
+      read: (message) => {
+        if (message.type === 'stage') return message;
+        return message.type === 'event' ? progress.note(message.event) : null;
+      },
+    });
+  },
+});
 
 /**
  * Loads a model into the engine, wherever it is; continues with the next leader when that one ends.

@@ -1,7 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { access, chmod, constants, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  constants,
+  lstat,
+  mkdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname } from 'node:path';
 
+import { CommandError } from './cli/arguments.ts';
 import { shown } from './cli/output.ts';
 
 /**
@@ -49,6 +62,19 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
     // Not the draft's path.
     if (isFileError(error)) error.path = path;
     throw error;
+  }
+}
+
+/** Reads a text; null: there is no such file. @throws CommandError if a link leads nowhere: a write would replace it */
+export async function readTextIfAny(path: string): Promise<string | null> {
+  try {
+    return await naming(path, readFile(path, 'utf8'));
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if ((await lstat(path).catch(() => null)) === null) return null;
+    throw new CommandError(
+      `${shown(path)} is a link to a file that does not exist. Remove the link, or restore the file.`,
+    );
   }
 }
 

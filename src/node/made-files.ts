@@ -4,7 +4,7 @@ import { dirname, join, posix } from 'node:path';
 
 import { CommandError } from './cli/arguments.ts';
 import { shown } from './cli/output.ts';
-import { naming, replaceFile } from './files.ts';
+import { readTextIfAny, replaceFile } from './files.ts';
 
 /** List of the files that localtext has made in a site's folder, with their SHA-256. Others are never replaced or deleted. */
 export const MADE_FILES = 'localtext-files.json';
@@ -43,10 +43,7 @@ interface MadeList {
 /** The list of a folder; empty if it has none. @throws CommandError if it cannot be read */
 export async function readMadeFiles(folder: string): Promise<MadeFiles> {
   const path = join(folder, MADE_FILES);
-  const text = await naming(path, readFile(path, 'utf8')).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
-    throw error;
-  });
+  const text = await readTextIfAny(path);
   if (text === null) return new Map();
   try {
     const { version, files, replaced = {} } = JSON.parse(text) as MadeList;

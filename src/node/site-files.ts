@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 
 import type { NetworkFirst, SiteFile } from '#base';
 import { markFile, marksOf } from './page-mark.ts';
@@ -91,13 +91,20 @@ export interface FolderOptions {
   marksPages: boolean;
 }
 
-/** Adds the files of a folder that make up a site's pages: no weights, nothing hidden, nothing over 5 MiB. */
+/**
+ * Adds the files of a folder that make up a site's pages: no weights, nothing hidden, nothing over 5 MiB. Links are
+ * followed, as hosts do.
+ * @param above the folders that lead to it, without links
+ */
 export async function addFolder(
   files: FileLists,
   folder: string,
   options: FolderOptions,
   below = '',
+  above: readonly string[] = [],
 ): Promise<void> {
+  const real = await realpath(folder).catch(() => null);
+  if (real === null || above.includes(real)) return;
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries.filter(({ name }) => !UNSERVED.test(name) && name !== 'node_modules')) {
     const path = join(folder, entry.name);
@@ -107,13 +114,19 @@ export async function addFolder(
       throw new CommandError(
         `${shown(path)} has a name that is not UTF-8, so that no URL leads to it. Rename it.`,
       );
-    if (entry.isDirectory()) await addFolder(files, path, options, `${url}/`);
-    else if (entry.isFile() && SHELL.test(entry.name)) {
-      const content = await readFile(path);
-      if (content.length > MAX_BYTES) continue;
-      addFile(files, url, options.marksPages && isPage(url) ? await markFile(path, content) : content);
+    const found = await stat(path).catch(() => null);
+    if (found?.isDirectory()) await addFolder(files, path, options, `${url}/`, [...above, real]);
+    else if (found?.isFile() && found.size <= MAX_BYTES && SHELL.test(entry.name)) {
+      addFile(files, url, await contentOf(path, options, above[0] ?? real));
     }
   }
+}
+
+/** Reads a file, and marks it if it is a page. One behind a link out of the folder stays as it is. */
+async function contentOf(path: string, { marksPages }: FolderOptions, folder: string): Promise<Buffer> {
+  const content = await readFile(path);
+  const isMarked = marksPages && isPage(path) && (await realpath(path)).startsWith(folder + sep);
+  return isMarked ? markFile(path, content) : content;
 }
 
 /**

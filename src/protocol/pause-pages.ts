@@ -1,5 +1,5 @@
 import { delay } from '#base';
-import { nameIn } from './locks.ts';
+import { nameIn, requestsRun } from './locks.ts';
 
 /** How long pages pause: an idle service worker has stopped by then, also on a busy device. */
 const PAUSE_MS = 1000;
@@ -12,12 +12,15 @@ const pauseChannel = (scope: string): string => `${nameIn(scope)}:pause`;
 /**
  * Pauses the app's pages while a service worker stops. If a page sends a request meanwhile, Chromium starts the
  * worker again, and the version that is to replace it waits for up to 5 minutes.
+ * @returns whether no request runs, also none that began before the pause
  */
-export async function pausePages(scope: string): Promise<void> {
+export async function pausePages(locks: LockManager, scope: string): Promise<boolean> {
+  if (await requestsRun(locks, scope)) return false;
   const channel = new BroadcastChannel(pauseChannel(scope));
   channel.postMessage(Date.now() + PAUSE_MS);
   channel.close();
   await delay(MESSAGE_MS);
+  return !(await requestsRun(locks, scope));
 }
 
 /** Pauses this page when it is asked to. Only a busy loop holds back the page's own requests. */

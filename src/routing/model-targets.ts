@@ -1,4 +1,4 @@
-import type { CatalogModel, UpstreamVariant, Variant } from '#catalog';
+import type { CatalogModel, Variant, VariantOf } from '#catalog';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 
 /** A server, or variants of the device, that may answer for a model. */
@@ -12,7 +12,7 @@ export type Target =
 export function modelTargets(
   { variants, route }: CatalogModel,
   prefer: readonly string[],
-  serverOf: (variant: UpstreamVariant) => UpstreamServer,
+  serverOf: (variant: VariantOf<'upstream'>) => UpstreamServer,
 ): Target[] {
   const rank = ({ name, engine }: Variant): number => {
     const place = prefer.indexOf(name);

@@ -1,4 +1,4 @@
-import type { Catalog, CatalogModel, UpstreamVariant } from '#catalog';
+import type { Catalog, CatalogModel, VariantOf } from '#catalog';
 import { readServerSettings, type Copies } from '#database';
 import { UpstreamServer } from './upstream/upstream-server.ts';
 import { idleStatus, NO_ENGINE, type EngineStatus, type ModelStatus, type VariantReason } from '#protocol';
@@ -39,7 +39,7 @@ export class Servers {
     return status || known.length > 0 ? { ...NO_ENGINE, ...status, models: known } : null;
   }
 
-  #server(variant: UpstreamVariant, key: string | undefined): UpstreamServer {
+  #server(variant: VariantOf<'upstream'>, key: string | undefined): UpstreamServer {
     const settings = JSON.stringify([variant, key]);
     const before = this.#known.get(variant.name);
     if (before?.settings === settings) return before.server;

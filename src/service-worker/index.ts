@@ -8,7 +8,6 @@ import { linked, type EngineConnection, type Ways } from '#link';
 import {
   ABORT_HEADER,
   pausePages,
-  requestsRun,
   scopeOf,
   PROTOCOL_VERSION,
   type NeedEngine,
@@ -27,8 +26,8 @@ declare const self: ServiceWorkerGlobalScope;
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
-/** Answers from the files of the build. Undefined: it has no such file. */
-export type BuildFiles = (request: Request) => Promise<Response> | undefined;
+/** Answers from the files of the build. Undefined: it has no such file. `isOffline`: the network has not answered. */
+export type BuildFiles = (request: Request, isOffline?: boolean) => Promise<Response> | undefined;
 
 /** Chooses the answer to a request for a file of the site. Undefined: the browser asks the network. */
 type Finish = (event: FetchEvent, files: BuildFiles) => Promise<Response> | undefined;
@@ -130,7 +129,7 @@ export function addLocaltext(
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
   const { small, large } = ownFiles(site);
-  const files: BuildFiles = (request) => small.respond(request) ?? large.respond(request);
+  const files: BuildFiles = (...request) => small.respond(...request) ?? large.respond(...request);
   self.addEventListener('install', (event) => event.waitUntil(small.install()));
   self.addEventListener('activate', (event) => {
     event.waitUntil(Promise.all([small.deleteOutdated(), large.deleteOutdated()]));
@@ -181,11 +180,10 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
 
 /** Lets this version take over, unless a request runs: taking over ends the streams of the old version. */
 async function takeOver(): Promise<ServiceWorkerReply> {
-  if (await requestsRun(navigator.locks, scope)) {
+  if (!(await pausePages(navigator.locks, scope))) {
     const { wire } = serverError('requests_running', 'A request is running. Try again when it has ended.');
     return { type: 'error', version, error: wire };
   }
-  await pausePages(scope);
   // Not awaited: Chromium settles it only when the old version has stopped, which takes up to 5 minutes.
   void self.skipWaiting();
   return ok;

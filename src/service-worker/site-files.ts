@@ -115,8 +115,9 @@ export class SiteFiles {
    * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. A
    * request with the cache mode `reload` ignores the stored file: its use has failed. Undefined: no file of
    * the list is requested.
+   * @param isOffline whether the network has not answered the request
    */
-  respond(request: Request): Promise<Response> | undefined {
+  respond(request: Request, isOffline = false): Promise<Response> | undefined {
     const { url, mode, method } = request;
     if (method !== 'GET') return undefined;
     if (mode !== 'navigate') return this.#answerIfListed(request, url);
@@ -124,7 +125,7 @@ export class SiteFiles {
     const { origin, pathname } = new URL(url);
     return (
       this.#answerIfListed(request, origin + pathname.replace(/\/$/, '/index.html')) ??
-      this.#answerUnnamed(request)
+      this.#answerUnnamed(request, isOffline)
     );
   }
 
@@ -137,14 +138,16 @@ export class SiteFiles {
    * Answers an address without a file's name: from the network, whose host knows the page, and without one
    * from the page that hosts send for such addresses.
    */
-  #answerUnnamed(request: Request): Promise<Response> | undefined {
+  #answerUnnamed(request: Request, isOffline: boolean): Promise<Response> | undefined {
     const { origin, pathname, search } = new URL(request.url);
-    if (/\.[^/]*$/.test(pathname)) return undefined;
+    // A file, and no version as in `/docs/v1.2`.
+    if (/\.[a-z]\w*$/i.test(pathname)) return undefined;
+    const reach = (): Promise<Response> => (isOffline ? Promise.reject(new TypeError()) : fetch(request));
     const path = origin + pathname.replace(/(?<=.)\/$/, '');
     if (this.#files.has(canonical(`${path}/index.html`)))
-      return fetch(request).catch(() => Response.redirect(`${path}/${search}`));
+      return reach().catch(() => Response.redirect(`${path}/${search}`));
     const page = this.#files.get(canonical(`${path}.html`)) ?? this.#appPage(request.url);
-    return page && fetch(request).catch(() => this.#answer(request, page));
+    return page && reach().catch(() => this.#answer(request, page));
   }
 
   /** The page of a single-page app, whose router reads the address. Another app may be beside its folder. */

@@ -28,7 +28,6 @@ export interface ReplyReader {
   push(text: string, logprobs?: readonly TokenLogprob[]): ReplyPart[];
   /** The rest, when the engine has ended. */
   flush(reason: EngineFinishReason): ReplyPart[];
-  finishReason(reason: EngineFinishReason): FinishReason;
 }
 
 /** Searches a reply while it is written. Text that may begin a match is withheld until that is decided. */
@@ -86,10 +85,6 @@ export class TextReader implements ReplyReader {
     if (isCall || stop === null) return shown;
     this.ended = 'stop';
     return shown + (this.#calls?.flush() ?? '');
-  }
-
-  finishReason(reason: EngineFinishReason): EngineFinishReason {
-    return reason;
   }
 }
 

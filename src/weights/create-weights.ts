@@ -14,7 +14,7 @@ export interface WeightsOptions
   extends
     Pick<WorkerOptions, 'scope' | 'modelsUrl' | 'sources'>,
     Pick<ModelStorageOptions, 'evict'>,
-    Pick<ModelAdderOptions, 'requestFiles' | 'save'> {
+    Pick<ModelAdderOptions, 'requestFiles' | 'read' | 'save'> {
   /** The site's own catalog. */
   catalog: Catalog;
   /** Models that the user added. */

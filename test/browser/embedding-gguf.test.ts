@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
-import type { TransformersVariant } from '../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import { firstLayers } from '../support/first-layers.ts';
@@ -27,7 +27,7 @@ const TEXTS = [
 const CLS = 'first-token';
 const float = defaultCatalog.models
   .find(({ id }) => id === 'jade-mole-4')
-  ?.variants.find(({ name }) => name === 'all-minilm-l6-v2-f32') as TransformersVariant;
+  ?.variants.find(({ name }) => name === 'all-minilm-l6-v2-f32') as VariantOf<'transformers'>;
 const catalog = extendCatalog(defaultCatalog, {
   models: [
     {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 
-import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
+import type { Catalog, VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { sharedPage } from '../support/shared-page.ts';
 
 const miniLm = defaultCatalog.models
   .flatMap(({ variants }) => variants)
-  .find((variant): variant is TransformersVariant => variant.name === 'all-minilm-l6-v2-f32');
+  .find((variant): variant is VariantOf<'transformers'> => variant.name === 'all-minilm-l6-v2-f32');
 if (!miniLm) throw new Error('the default catalog has no MiniLM');
 
 const on = (backend: 'wasm' | 'webgpu') => ({ ...miniLm, name: `minilm-${backend}`, backend, optIn: false });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, test } from 'vitest';
-import type { WebLlmVariant } from '../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../src/catalog/catalog.ts';
 import { launch } from '../support/launch.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
 import { tinyMlc } from '../support/web-llm/tiny-mlc.ts';
@@ -24,7 +24,7 @@ async function open(browser: BrowserContext): Promise<Page> {
   return opened;
 }
 
-const variant: WebLlmVariant = {
+const variant: VariantOf<'web-llm'> = {
   engine: 'web-llm',
   name: 'tiny-f32',
   license: 'Apache-2.0',
@@ -39,7 +39,7 @@ const files = (library: FileSource | null): Record<string, FileSource> => ({
   ...(library && { 'mlc/tiny/tiny.wasm': library }),
 });
 
-const load = (more: Partial<WebLlmVariant>, library: FileSource | null, on = page) =>
+const load = (more: Partial<VariantOf<'web-llm'>>, library: FileSource | null, on = page) =>
   on.evaluate(([wanted, sources]) => window.webLlm.load(wanted, sources), [
     { ...variant, ...more },
     files(library),

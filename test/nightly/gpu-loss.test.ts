@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { expect, inject, test } from 'vitest';
 
-import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
+import type { Catalog, VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
@@ -13,7 +13,7 @@ const MAX_MS = 10_000;
 
 const miniLm = defaultCatalog.models
   .flatMap(({ variants }) => variants)
-  .find((variant): variant is TransformersVariant => variant.name === 'all-minilm-l6-v2-f32');
+  .find((variant): variant is VariantOf<'transformers'> => variant.name === 'all-minilm-l6-v2-f32');
 if (!miniLm) throw new Error('the default catalog has no MiniLM');
 
 const facts = { kind: 'embedding' as const, created: 1 };

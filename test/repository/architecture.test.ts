@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 test('docs/architecture.md lists files that are there', () => {
@@ -8,6 +8,12 @@ test('docs/architecture.md lists files that are there', () => {
   const paths = [...list.matchAll(/^- `([^`]+)`$/gm)].map(([, path = '']) => path);
   expect(paths.length).toBeGreaterThan(20);
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+});
+
+test('the linter knows each part', () => {
+  const [, parts = ''] = /\(src\/\)\?\(([^)]*)\)/.exec(readFileSync('.oxlintrc.json', 'utf8')) ?? [];
+  const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(parts.split('|')).toEqual(folders.map(({ name }) => name).toSorted());
 });
 
 test('`tsc --build` checks with every tsconfig.json', () => {

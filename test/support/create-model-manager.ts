@@ -1,6 +1,6 @@
 import { LoadedModels } from '../../src/models/loaded-models.ts';
 import { ModelManager, type ModelManagerOptions } from '../../src/models/model-manager.ts';
-import { ENGINES } from '../../src/engines/registry.ts';
+import { ENGINES } from '../../src/engines/index.ts';
 
 type Given = Pick<ModelManagerOptions, 'catalog' | 'load'> & Partial<ModelManagerOptions>;
 

@@ -1,4 +1,4 @@
-import type { WebLlmVariant } from '../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../src/catalog/catalog.ts';
 
 /** An MLC model that the environment names. */
 export interface MlcUrls {
@@ -25,7 +25,9 @@ export function mlcUrls(): MlcUrls | null {
 export const MLC_FOLDER = 'mlc';
 
 /** A variant for whatever model it is; how its files are had is the caller's to say. */
-export const mlcVariant = (files: Pick<WebLlmVariant, 'library' | 'files' | 'hub'>): WebLlmVariant => ({
+export const mlcVariant = (
+  files: Pick<VariantOf<'web-llm'>, 'library' | 'files' | 'hub'>,
+): VariantOf<'web-llm'> => ({
   engine: 'web-llm',
   name: 'model-under-test',
   license: 'unknown',

@@ -45,6 +45,11 @@ export const serverFaults: ServerFault[] = [
     expected: { chunksSentTwice: 1 },
   },
   {
+    name: 'connections that fall silent from the third on',
+    behaviour: (answer) => (answer >= 2 ? { stallAfter: 0 } : {}),
+    expected: { code: 'weights_unavailable', says: /nothing for 2 s, several times in a row\. \d+ of its/ },
+  },
+  {
     name: '500 from the third answer on',
     behaviour: (answer) => (answer >= 2 ? failing(500) : {}),
     expected: {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { Catalog, WllamaVariant } from '../../src/catalog/catalog.ts';
+import type { Catalog, VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { AlteredSite } from './altered-site.ts';
 import { firstLayers } from './first-layers.ts';
@@ -12,7 +12,7 @@ const PATH = 'small-chat/model.gguf';
 export interface SmallChat {
   /** The default one, whose chat models all have this variant alone. */
   catalog: Catalog;
-  variant: WllamaVariant;
+  variant: VariantOf<'wllama'>;
   /** Has a site serve its weights. */
   serve(site: AlteredSite): void;
 }

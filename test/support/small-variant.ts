@@ -1,4 +1,4 @@
-import type { UpstreamVariant, WllamaVariant } from '../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 
 const whole = defaultCatalog.models[0]?.variants.at(-1);
@@ -6,14 +6,14 @@ if (whole?.engine !== 'wllama') throw new Error('the default catalog has no smal
 const { toolChooser: _, ...alone } = whole;
 
 /** The default catalog's smallest chat model, for catalogs without an embedding model that chooses tools. */
-export const small: WllamaVariant = alone;
+export const small: VariantOf<'wllama'> = alone;
 
 /** A model of a server. */
 export const serverVariant = (
   name: string,
   baseUrl: string,
-  more: Partial<UpstreamVariant> = {},
-): UpstreamVariant => ({
+  more: Partial<VariantOf<'upstream'>> = {},
+): VariantOf<'upstream'> => ({
   engine: 'upstream',
   name,
   license: 'MIT',

@@ -11,7 +11,7 @@ const COMPILER = `ziglang==${VERSION} --hash=sha256:ea6cc5d87b033cf0aedfbc8f9549
 
 /**
  * Compiler features by the width of addresses in bits. Browsers that have 64-bit memories have relaxed SIMD, too
- * (src/engines/llama-cpp/wasm-build.ts).
+ * (src/engines/wllama/wasm-build.ts).
  */
 const FEATURES = new Map([
   [64, '+relaxed_simd'],

@@ -32,30 +32,39 @@ INLINE void load_fours(const uint8_t *at, size_t row_size, v128_t to[4]) {
   load_rows(at, row_size, rows);
   transpose(rows, to);
 }
-INLINE void load_weights(bool by_rows, const uint8_t *at, size_t row_size, v128_t to[4]) {
-  if (by_rows) load_rows(at, row_size, to);
-  else load_fours(at, row_size, to);
+/** What 16 weights of each of 4 rows are loaded as: four of all rows to a vector, eight of two rows, or 16 of one. */
+typedef enum { FOURS, PAIRS, ROWS } layout;
+INLINE void load_weights(layout by, const uint8_t *at, size_t row_size, v128_t to[4]) {
+  if (by == FOURS) load_fours(at, row_size, to);
+  else load_rows(at, row_size, to);
+  for (int i = 0; by == PAIRS && i < 4; i += 2) {
+    const v128_t a = to[i], b = to[i + 1];
+    to[i] = wasm_i64x2_shuffle(a, b, 0, 2);
+    to[i + 1] = wasm_i64x2_shuffle(a, b, 1, 3);
+  }
 }
+INLINE bool has_4_bits(int type) { return type == Q4_0 || type == Q4_1 || type == Q4_K; }
 /**
- * Whether rows are multiplied as they are and their lanes added up then: less work with one column, and with few of weights of
- * 4 bits. Q5's fifth bits are for fours.
+ * The fastest where bytes are multiplied at once. Lanes of pairs and rows are added up afterwards. Q5's fifth bits are for fours;
+ * Q6_K has a scale for 16 weights.
  */
-INLINE bool takes_rows(int type, int count) {
-  return type != Q5_0 && type != Q5_1 && count <= (type == Q4_0 || type == Q4_1 || type == Q4_K ? 4 : 1);
+INLINE layout layout_for(int type, int count) {
+  if (type == Q5_0 || type == Q5_1) return FOURS;
+  return count <= (has_4_bits(type) ? 4 : 1) ? ROWS : type == Q6_K ? FOURS : PAIRS;
 }
 
 /**
- * 32 weights of each of 4 rows as bytes, by rows or by fours, of which `zero_of()` is not subtracted.
+ * 32 weights of each of 4 rows as bytes, of which `zero_of()` is not subtracted.
  * @param part of a block of 256
  * @param high of Q5_K and Q6_K: the bytes with the highest bits of all parts, or of four
  */
-INLINE void unpack(int type, bool by_rows, const constants *k, const uint8_t *block, size_t row_size, int part, const v128_t *high, v128_t to[8]) {
+INLINE void unpack(int type, layout by, const constants *k, const uint8_t *block, size_t row_size, int part, const v128_t *high, v128_t to[8]) {
   const v128_t mask = k->nibble;
   if (type == Q8_0) {
-    load_weights(by_rows, block + 2, row_size, to);
-    load_weights(by_rows, block + 18, row_size, to + 4);
+    load_weights(by, block + 2, row_size, to);
+    load_weights(by, block + 18, row_size, to + 4);
   } else if (!is_k(type)) {
-    load_weights(by_rows, block + (type == Q4_0 ? 2 : type == Q4_1 ? 4 : type == Q5_0 ? 6 : 8), row_size, to);
+    load_weights(by, block + (type == Q4_0 ? 2 : type == Q4_1 ? 4 : type == Q5_0 ? 6 : 8), row_size, to);
     for (int i = 0; i < 4; i++) {
       to[4 + i] = wasm_v128_and(wasm_u16x8_shr(to[i], 4), mask);
       to[i] = wasm_v128_and(to[i], mask);
@@ -70,7 +79,7 @@ INLINE void unpack(int type, bool by_rows, const constants *k, const uint8_t *bl
   } else if (type == Q6_K) {
     const int quarter = part & 3;
     for (int i = 0; i < 2; i++) {
-      load_weights(by_rows, block + 64 * (part >> 2) + 32 * (quarter & 1) + 16 * i, row_size, to + 4 * i);
+      load_weights(by, block + 64 * (part >> 2) + 32 * (quarter & 1) + 16 * i, row_size, to + 4 * i);
       for (int j = 0; j < 4; j++) {
         const v128_t lower = wasm_v128_and(wasm_u16x8_shr(to[4 * i + j], quarter < 2 ? 0 : 4), mask);
         const v128_t upper = wasm_v128_and(wasm_u16x8_shr(high[4 * i + j], 2 * quarter), wasm_i8x16_const_splat(3));
@@ -79,7 +88,7 @@ INLINE void unpack(int type, bool by_rows, const constants *k, const uint8_t *bl
     }
   } else {
     for (int i = 0; i < 2; i++) {
-      load_weights(by_rows, block + (type == Q4_K ? 16 : 48) + 32 * (part >> 1) + 16 * i, row_size, to + 4 * i);
+      load_weights(by, block + (type == Q4_K ? 16 : 48) + 32 * (part >> 1) + 16 * i, row_size, to + 4 * i);
       for (int j = 4 * i; j < 4 * i + 4; j++) to[j] = wasm_v128_and(wasm_u16x8_shr(to[j], part & 1 ? 4 : 0), mask);
       if (type == Q4_K) continue;
       for (int j = 4 * i; j < 4 * i + 4; j++)
@@ -106,6 +115,15 @@ INLINE v128_t lane(v128_t x, int i) {
   }
 }
 
+/**
+ * Keeps the order of the source: Clang loads all operands of a sum before its first product, and a browser's compiler, which
+ * takes them in its order, then runs out of registers.
+ */
+INLINE v128_t in_turn(v128_t x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 /** Sums of each row's lanes, which fit 16 bits but for weights of 8. */
 INLINE v128_t sums_of(int type, const constants *k, const v128_t rows[4]) {
   if (type == Q8_0) {
@@ -128,6 +146,16 @@ INLINE v128_t dot_rows(int type, const constants *k, int halves, const v128_t *r
   }
   return sums_of(type, k, sums);
 }
+/** Products of 32 weights of 4 rows, in pairs, with a column's values. */
+INLINE v128_t dot_pairs(int type, const constants *k, const v128_t *pairs, const uint8_t *values) {
+  v128_t sums[2] = {wasm_i32x4_const_splat(0), wasm_i32x4_const_splat(0)};
+  for (int i = 0; i < 4; i++) {
+    const v128_t x = wasm_v128_load64_splat(values + 8 * i);
+    for (int j = 0; j < 2; j++) sums[j] = in_turn(dot_bytes_add(x, pairs[4 * (i >> 1) + 2 * j + (i & 1)], sums[j]));
+  }
+  if (has_4_bits(type)) return wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(sums[0], sums[1]), k->ones);
+  return wasm_i32x4_add(wasm_i32x4_shuffle(sums[0], sums[1], 0, 2, 4, 6), wasm_i32x4_shuffle(sums[0], sums[1], 1, 3, 5, 7));
+}
 
 /** Adds the products of four fours, in bytes, with 16 of a column's values to `sum`. */
 INLINE v128_t dot_fours(int type, bool fast, const v128_t fours[4], const uint8_t *values, v128_t sum) {
@@ -146,8 +174,9 @@ INLINE v128_t dot_fours(int type, bool fast, const v128_t fours[4], const uint8_
 }
 
 /** Adds the products of `halves` times four fours, or of as many bytes of rows, with a column's values to `sum`. */
-INLINE v128_t dot_weights(int type, bool fast, bool by_rows, const constants *k, int halves, const v128_t *weights, const uint8_t *values, v128_t sum) {
-  if (by_rows) return wasm_i32x4_add(sum, dot_rows(type, k, halves, weights, values));
+INLINE v128_t dot_weights(int type, bool fast, layout by, const constants *k, int halves, const v128_t *weights, const uint8_t *values, v128_t sum) {
+  if (by == PAIRS) return wasm_i32x4_add(sum, dot_pairs(type, k, weights, values));
+  if (by == ROWS) return wasm_i32x4_add(sum, dot_rows(type, k, halves, weights, values));
   sum = dot_fours(type, fast, weights, values, sum);
   return halves == 1 ? sum : wasm_i32x4_add(sum, dot_fours(type, fast, weights + 4, values + 16, wasm_i32x4_const_splat(0)));
 }
@@ -192,14 +221,14 @@ INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v12
 }
 
 /** Adds the products of a block of 32 of 4 rows with the columns to the sums. */
-INLINE void step32(int type, bool fast, bool by_rows, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+INLINE void step32(int type, bool fast, layout by, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
   if (in_order(type, fast, count)) {
     const v128_t product = dot_single(block + 2, row_size, x + 8);
     sums[0] = add_up(type, sums[0], product, low_floats(&k->half, true, four_halves(block, row_size)), wasm_v128_load32_splat(x));
     return;
   }
   v128_t fours[8], halves[COLUMNS];
-  unpack(type, by_rows, k, block, row_size, 0, 0, fours);
+  unpack(type, by, k, block, row_size, 0, 0, fours);
   if (type == Q8_0 && fast)
     for (int i = 0; i < 8; i++) fours[i] = wasm_v128_xor(fours[i], k->flip);
   words w;
@@ -215,12 +244,13 @@ INLINE void step32(int type, bool fast, bool by_rows, const constants *k, const 
   const v128_t scale = low_floats(&k->half, type == Q8_0, ends), offset = has_offset(type) ? high_floats(&k->half, false, ends) : scale;
 #pragma clang loop unroll(disable)
   for (int c = 0; c < count; c++, x += laid_block(type, fast)) {
-    const v128_t head = wasm_v128_load(x);
-    v128_t product;
+    v128_t product, head = scale;
+    if (has_start(type, fast)) head = wasm_v128_load(x);
     if (in_bytes(type, fast)) {
       const v128_t start = has_start(type, fast) ? lane(head, 1) : wasm_i32x4_const_splat(0);
-      product = dot_weights(type, fast, by_rows, k, 2, fours, x + 8, start);
+      product = in_turn(dot_weights(type, fast, by, k, 2, fours, x + 8, start));
     } else product = dot_words(&w, x + 40, halves[c]);
+    if (!has_start(type, fast)) head = wasm_v128_load(x);
     if (has_offset(type)) {
       const v128_t p = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(product), wasm_f32x4_mul(scale, lane(head, 0)));
       sums[c] = wasm_f32x4_add(sums[c], wasm_f32x4_add(p, wasm_f32x4_mul(offset, lane(head, 1))));
@@ -229,7 +259,7 @@ INLINE void step32(int type, bool fast, bool by_rows, const constants *k, const 
 }
 
 /** The same, of a block of 256. */
-INLINE void step256(int type, bool fast, bool by_rows, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
+INLINE void step256(int type, bool fast, layout by, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
   // By rows: the scales and offsets of four parts each, in bytes.
   v128_t head[4], scales[4], offsets[2];
   load_fours(type == Q6_K ? block + 192 : block, row_size, head);
@@ -247,8 +277,8 @@ INLINE void step256(int type, bool fast, bool by_rows, const constants *k, const
   for (int part = 0; part < 8; part++) {
     v128_t fours[8], of_half[2];
     if (type == Q6_K ? (part & 3) == 0 : type == Q5_K && part == 0)
-      for (int i = 0; i < 2; i++) load_weights(by_rows, block + (type == Q6_K ? 128 + 8 * part : 16) + 16 * i, row_size, high + 4 * i);
-    unpack(type, by_rows, k, block, row_size, part, high, fours);
+      for (int i = 0; i < 2; i++) load_weights(by, block + (type == Q6_K ? 128 + 8 * part : 16) + 16 * i, row_size, high + 4 * i);
+    unpack(type, by, k, block, row_size, part, high, fours);
     if (type == Q6_K) {
       const v128_t pair = wasm_i32x4_shr(wasm_i32x4_shl(scales[part >> 1], 16 * (~part & 1)), 16);
       of_half[0] = wasm_i32x4_shr(wasm_i32x4_shl(pair, 24), 24);
@@ -260,7 +290,7 @@ INLINE void step256(int type, bool fast, bool by_rows, const constants *k, const
     if (in_bytes(type, fast) && type != Q6_K) {
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, values += laid_block(type, fast)) {
-        const v128_t sum = dot_weights(type, fast, by_rows, k, 2, fours, values, none);
+        const v128_t sum = dot_weights(type, fast, by, k, 2, fours, values, none);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[0]));
       }
       continue;
@@ -272,7 +302,7 @@ INLINE void step256(int type, bool fast, bool by_rows, const constants *k, const
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, at += laid_block(type, fast), start += laid_block(type, fast)) {
         v128_t sum = starts ? wasm_v128_load32_splat(start) : none;
-        sum = in_bytes(type, fast) ? dot_weights(type, fast, by_rows, k, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
+        sum = in_bytes(type, fast) ? dot_weights(type, fast, by, k, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[half]));
       }
     }
@@ -314,24 +344,27 @@ typedef struct {
   v128_t *overlapping;
 } product;
 
-/** About so many bytes ahead, in whole rows, are read in order, which lets the processor fetch them in time. */
-#define AHEAD 3072
-/** Bytes read at once for a single column, which leaves no time to fetch them meanwhile, and how far ahead the next are. */
+/**
+ * Reading the next 4 rows in order meanwhile lets the processor fetch them in time. For a single column and rows shorter than this
+ * many bytes it often does not: so many bytes are read at once.
+ */
+#define SHORT 400
 #define AT_ONCE 32768
 
 /** Rows from `first` up to before `end`, at least 4 of them: the last four may overlap with those before. */
-INLINE void multiply_rows(int type, bool fast, bool by_rows, int count, const product *p, int64_t first, int64_t end) {
-  const size_t bytes = row_block(type), row_size = p->row_size, fours = AHEAD / 4 / row_size, ahead = fours ? 4 * fours : 4;
+INLINE void multiply_rows(int type, bool fast, layout by, int count, const product *p, int64_t first, int64_t end) {
+  const size_t bytes = row_block(type), row_size = p->row_size;
   const constants k = {half_reader_of(p->zero), kept(p->zero, 0x0f0f0f0f), kept(p->zero, 0x00010001),
                        kept(p->zero, 0x08040201), kept(p->zero, (int)0x80402010), kept(p->zero, 0x10101010), p->flip};
   const uint8_t *const last = p->rows + end * row_size;
   // Only whole rows follow each other. Of parts of rows, and of one head's keys, `last` is beyond the end, perhaps of the memory.
-  const uint8_t *fetched = p->blocks * bytes == row_size ? p->rows + first * row_size : last;
+  const bool at_once = count == 1 && row_size < SHORT && p->blocks * bytes == row_size;
+  const uint8_t *fetched = p->rows + first * row_size;
   for (int64_t i = first; i < end; i += 4) {
     const bool overlaps = i + 4 > end;
     const int64_t r = overlaps ? end - 4 : i;
-    const uint8_t *row = p->rows + r * row_size, *x = p->columns, *next = row + (r + (int64_t)ahead + 4 <= end ? ahead * row_size : 0);
-    if (count == 1 && fetched < row + AHEAD) {
+    const uint8_t *row = p->rows + r * row_size, *x = p->columns, *next = row + (r + 8 <= end ? 4 * row_size : 0);
+    if (at_once && fetched < row + 4 * row_size) {
       const uint8_t *const stop = last - row < AT_ONCE ? last : row + AT_ONCE;
       for (; fetched < stop; fetched += 64) (void)*(const volatile uint8_t *)fetched;
     }
@@ -340,9 +373,9 @@ INLINE void multiply_rows(int type, bool fast, bool by_rows, int count, const pr
     for (int c = 0; c < count; c++)
       sums[c] = !p->adds ? wasm_f32x4_const_splat(0) : overlaps ? p->overlapping[c] : wasm_v128_load(to + c * p->stride);
     for (size_t b = 0; b < p->blocks; b++, row += bytes, next += 4 * bytes, x += count * laid_block(type, fast)) {
-      for (size_t at = 0; count > 1 && at < 4 * bytes; at += 64) (void)*(const volatile uint8_t *)(next + at);
-      if (is_k(type)) step256(type, fast, by_rows, &k, row, row_size, x, count, sums);
-      else step32(type, fast, by_rows, &k, row, row_size, x, count, sums);
+      for (size_t at = 0; !at_once && at < 4 * bytes; at += 64) (void)*(const volatile uint8_t *)(next + at);
+      if (is_k(type)) step256(type, fast, by, &k, row, row_size, x, count, sums);
+      else step32(type, fast, by, &k, row, row_size, x, count, sums);
     }
     for (int c = 0; c < count; c++) {
       wasm_v128_store(to + c * p->stride, sums[c]);
@@ -350,19 +383,19 @@ INLINE void multiply_rows(int type, bool fast, bool by_rows, int count, const pr
     }
   }
 }
-#define ROWS(type) \
+#define MULTIPLY(type) \
   ALONE void rows_##type(bool fast, const product *p, int64_t first, int64_t end) { \
-    if (fast && takes_rows(type, 1) && p->count == 1) multiply_rows(type, RELAXED, true, 1, p, first, end); \
-    else if (fast && takes_rows(type, 2) && takes_rows(type, p->count)) multiply_rows(type, RELAXED, true, p->count, p, first, end); \
-    else if (fast) multiply_rows(type, RELAXED, false, p->count, p, first, end); \
-    else if (in_order(type, false, p->count)) multiply_rows(type, false, false, 1, p, first, end); \
-    else multiply_rows(type, false, false, p->count, p, first, end); \
+    if (fast && p->count == 1) multiply_rows(type, RELAXED, layout_for(type, 1), 1, p, first, end); \
+    else if (fast && has_4_bits(type) && p->count <= 4) multiply_rows(type, RELAXED, layout_for(type, 4), p->count, p, first, end); \
+    else if (fast) multiply_rows(type, RELAXED, layout_for(type, COLUMNS), p->count, p, first, end); \
+    else if (in_order(type, false, p->count)) multiply_rows(type, false, FOURS, 1, p, first, end); \
+    else multiply_rows(type, false, FOURS, p->count, p, first, end); \
   }
-ROWS(Q8_0)
-ROWS(Q4_0)
-ROWS(Q4_1)
-ROWS(Q5_0)
-ROWS(Q5_1)
-ROWS(Q4_K)
-ROWS(Q5_K)
-ROWS(Q6_K)
+MULTIPLY(Q8_0)
+MULTIPLY(Q4_0)
+MULTIPLY(Q4_1)
+MULTIPLY(Q5_0)
+MULTIPLY(Q5_1)
+MULTIPLY(Q4_K)
+MULTIPLY(Q5_K)
+MULTIPLY(Q6_K)

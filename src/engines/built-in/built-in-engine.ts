@@ -1,6 +1,6 @@
 import { transfer } from 'comlink';
 
-import type { BuiltInVariant } from '#catalog';
+import type { BuiltInVariant } from './rules.ts';
 import {
   contextLengthExceeded,
   engineCrashed,
@@ -12,8 +12,8 @@ import {
   withTimeout,
 } from '#base';
 import type { PageModelEvent, PageModel } from '#protocol';
-import { imagesOf, type ChatEvent, type ChatImage, type ChatJob, type Events } from '#jobs';
-import type { Engine, LoadedTraits, LoadEngine } from '#engine-kit';
+import { imagesOf, type ChatEvent, type ChatImage, type ChatJob } from '#jobs';
+import type { Engine, LoadEngine } from '#engine-kit';
 import { builtInFault } from './built-in-fault.ts';
 import { cannot, refuseImages, type SessionAbilities, toBuiltInRequest } from './built-in-request.ts';
 
@@ -26,100 +26,27 @@ export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, {
     throw serverError('model_unavailable', `${variant.name} ${fault}. Use another model.`);
   const { languages = [] } = variant;
   const { samples, images } = await pageModel.availability(languages);
-  return new BuiltInEngine(pageModel, { ...variant, languages, samples, images });
+  return builtInEngine(pageModel, { ...variant, languages, samples, images });
 };
 
 type BuiltInAbilities = SessionAbilities & Pick<BuiltInVariant, 'name' | 'contextLength'>;
 
 /** Runs chats in the page's Prompt API sessions. The browser does not name its model. */
-class BuiltInEngine implements Engine<'chat'> {
-  readonly kind = 'chat';
-  readonly slots = 1;
-  readonly takesSchemas = true;
-  readonly fingerprint: string;
-  readonly traits: LoadedTraits & { contextLength: number };
-  readonly #page: PageModel;
-  readonly #session: BuiltInAbilities;
+function builtInEngine(page: PageModel, session: BuiltInAbilities): Engine<'chat'> {
+  const fingerprint = `${session.name}-${browser()}`;
+  const traits = { contextLength: session.contextLength, thinks: false, vision: session.images };
 
-  constructor(page: PageModel, session: BuiltInAbilities) {
-    this.#page = page;
-    this.#session = session;
-    this.fingerprint = `${session.name}-${browser()}`;
-    this.traits = { contextLength: session.contextLength, thinks: false, vision: session.images };
-  }
+  const toAccepted = (promptTokens: number): ChatEvent => ({
+    type: 'accepted',
+    accepted: { promptTokens, fingerprint },
+  });
 
-  async *run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
-    signal.throwIfAborted();
-    const began = performance.now();
-    refuseImages(job, this.#session);
-    const images = await this.#readImages(job, signal);
-    const request = toBuiltInRequest(job, this.#session, images);
-    const { port1: port, port2 } = new MessageChannel();
-    const events = new Channel<PageModelEvent>();
-    port.onmessage = ({ data }: MessageEvent<PageModelEvent>) => events.push(data);
-    const bitmaps = transfer(request, [...images.values()]);
-    this.#page.prompt(bitmaps, transfer(port2, [port2])).catch((error: unknown) => events.fail(error));
-    const next = async (): Promise<Exclude<PageModelEvent, { type: 'failed' }>> => {
-      const event = await abortable(withTimeout(events.take(), SILENCE_MS), signal);
-      if (!event) throw new Error(`the browser's model was silent for ${SILENCE_MS} ms`);
-      if (event.type === 'failed') throw this.#failure(event, job);
-      return event;
-    };
-    let accepted = false;
-    let promptTokens = 0;
-    let prefillMs = 0;
-    try {
-      for (;;) {
-        const event = await next();
-        if (event.type === 'counted') {
-          ({ promptTokens, contextLength: this.traits.contextLength } = event);
-          if (!job.countOnly && promptTokens >= this.traits.contextLength)
-            throw contextLengthExceeded(promptTokens, this.traits.contextLength);
-          onPrefill?.();
-          // Do not accept yet: the browser rejects a schema only with the first part of the reply.
-          if (job.countOnly) return yield this.#accepted(promptTokens);
-          continue;
-        }
-        prefillMs ||= performance.now() - began;
-        if (!accepted) yield this.#accepted(promptTokens);
-        accepted = true;
-        if (event.type === 'delta') {
-          yield { type: 'delta', delta: { text: event.text, tokens: event.tokens } };
-          continue;
-        }
-        const { finishReason, completionTokens } = event;
-        const timings = { prefillMs, decodeMs: performance.now() - began - prefillMs };
-        const usage = { promptTokens, cachedTokens: 0, completionTokens };
-        return yield { type: 'done', finishReason, usage, timings };
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isContextLengthError(error)) throw error;
-      const { wire } = error instanceof ServiceError ? error : engineCrashed(error);
-      // Before the reply has begun, another variant may answer.
-      throw new ServiceError({ ...wire, ...(!accepted && { passOn: true }) }, { cause: error });
-    } finally {
-      port.postMessage('abort');
-      port.close();
-    }
-  }
-
-  /** @throws ServiceError 400 */
-  async #readImages({ input }: ChatJob, signal: AbortSignal): Promise<Map<ChatImage, ImageBitmap>> {
-    const images = imagesOf(input);
-    if (images.length === 0) return new Map();
-    const { decodeImages } = await import('../pictures/decode-images.ts');
-    const read = await decodeImages(images, (decoder, image) => decoder.bitmap(image), signal);
-    return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
-  }
-
-  #accepted(promptTokens: number): ChatEvent {
-    return { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
-  }
-
-  #failure({ name, message, counts }: Extract<PageModelEvent, { type: 'failed' }>, job: ChatJob): Error {
+  function failure(
+    { name, message, counts }: Extract<PageModelEvent, { type: 'failed' }>,
+    job: ChatJob,
+  ): Error {
     if (name === 'QuotaExceededError') {
-      const { contextLength } = this.traits;
+      const { contextLength } = traits;
       return contextLengthExceeded(counts?.requested ?? contextLength, counts?.quota ?? contextLength);
     }
     // The schema is the only part of a request that the API may not support.
@@ -130,9 +57,79 @@ class BuiltInEngine implements Engine<'chat'> {
     return new Error(`${name}: ${message}`);
   }
 
-  async unload(): Promise<void> {
+  return {
+    kind: 'chat',
+    slots: 1,
+    takesSchemas: true,
+    fingerprint,
+    traits,
+    async *run(job, signal, onPrefill) {
+      signal.throwIfAborted();
+      const began = performance.now();
+      refuseImages(job, session);
+      const images = await readImages(job, signal);
+      const request = toBuiltInRequest(job, session, images);
+      const { port1: port, port2 } = new MessageChannel();
+      const events = new Channel<PageModelEvent>();
+      port.onmessage = ({ data }: MessageEvent<PageModelEvent>) => events.push(data);
+      const bitmaps = transfer(request, [...images.values()]);
+      page.prompt(bitmaps, transfer(port2, [port2])).catch((error: unknown) => events.fail(error));
+      const next = async (): Promise<Exclude<PageModelEvent, { type: 'failed' }>> => {
+        const event = await abortable(withTimeout(events.take(), SILENCE_MS), signal);
+        if (!event) throw new Error(`the browser's model was silent for ${SILENCE_MS} ms`);
+        if (event.type === 'failed') throw failure(event, job);
+        return event;
+      };
+      let accepted = false;
+      let promptTokens = 0;
+      let prefillMs = 0;
+      try {
+        for (;;) {
+          const event = await next();
+          if (event.type === 'counted') {
+            ({ promptTokens, contextLength: traits.contextLength } = event);
+            if (!job.countOnly && promptTokens >= traits.contextLength)
+              throw contextLengthExceeded(promptTokens, traits.contextLength);
+            onPrefill?.();
+            // Do not accept yet: the browser rejects a schema only with the first part of the reply.
+            if (job.countOnly) return yield toAccepted(promptTokens);
+            continue;
+          }
+          prefillMs ||= performance.now() - began;
+          if (!accepted) yield toAccepted(promptTokens);
+          accepted = true;
+          if (event.type === 'delta') {
+            yield { type: 'delta', delta: { text: event.text, tokens: event.tokens } };
+            continue;
+          }
+          const { finishReason, completionTokens } = event;
+          const timings = { prefillMs, decodeMs: performance.now() - began - prefillMs };
+          const usage = { promptTokens, cachedTokens: 0, completionTokens };
+          return yield { type: 'done', finishReason, usage, timings };
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isContextLengthError(error)) throw error;
+        const { wire } = error instanceof ServiceError ? error : engineCrashed(error);
+        // Before the reply has begun, another variant may answer.
+        throw new ServiceError({ ...wire, ...(!accepted && { passOn: true }) }, { cause: error });
+      } finally {
+        port.postMessage('abort');
+        port.close();
+      }
+    },
     // Each session ends with its request.
-  }
+    async unload() {},
+  };
+}
+
+/** @throws ServiceError 400 */
+async function readImages({ input }: ChatJob, signal: AbortSignal): Promise<Map<ChatImage, ImageBitmap>> {
+  const images = imagesOf(input);
+  if (images.length === 0) return new Map();
+  const { decodeImages } = await import('../pictures/decode-images.ts');
+  const read = await decodeImages(images, (decoder, image) => decoder.bitmap(image), signal);
+  return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
 }
 
 interface BrandedNavigator {

@@ -1,4 +1,4 @@
-import type { BuiltInVariant } from '#catalog';
+import type { BuiltInVariant } from './rules.ts';
 import type { PageModelAvailability, PageModel } from '#protocol';
 import { withTimeout } from '#base';
 

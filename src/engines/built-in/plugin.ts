@@ -1,8 +1,8 @@
-import { builtInRules as rules, type BuiltInVariant } from '#catalog';
+import { rules, type BuiltInVariant } from './rules.ts';
 import type { EnginePlugin } from '#engine-kit';
 import { builtInFault } from './built-in-fault.ts';
 
-export const builtIn: EnginePlugin<BuiltInVariant> = {
+export const plugin: EnginePlugin<BuiltInVariant> = {
   ...rules,
   capabilities: () => ['chat', 'tools', 'json_schema'],
   unmet: (variant, page) => builtInFault(page.pageModel, variant),

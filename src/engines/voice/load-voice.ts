@@ -1,8 +1,8 @@
-import type { VoiceVariant } from '#catalog';
+import type { VoiceVariant } from './rules.ts';
 import type { LoadEngine } from '#engine-kit';
-import { openOnnxWorker } from '../onnx/open-onnx-worker.ts';
-import { loadFailure } from '../onnx/runtime-files.ts';
-import { VoiceEngine } from './voice-engine.ts';
+import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
+import { loadFailure } from '../transformers/runtime-files.ts';
+import { voiceEngine } from './voice-engine.ts';
 import { fileOf, readTables } from './voice-files.ts';
 import type { voiceWorker } from './voice-worker.ts';
 
@@ -37,7 +37,7 @@ export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, con
       load: async (voice, runtime, readFile) =>
         voice.load(variant.name, tables, runtime, readFile, shared, context.wasm('mp3-encoder.wasm')),
     });
-    return new VoiceEngine(worker, voices, fingerprint);
+    return voiceEngine(worker, voices, fingerprint);
   } catch (error) {
     throw await loadFailure(error, variant, context);
   }

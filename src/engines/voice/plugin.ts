@@ -1,7 +1,7 @@
-import { voiceRules as rules, type VoiceVariant } from '#catalog';
+import { rules, type VoiceVariant } from './rules.ts';
 import type { EnginePlugin } from '#engine-kit';
 
-export const voice: EnginePlugin<VoiceVariant> = {
+export const plugin: EnginePlugin<VoiceVariant> = {
   ...rules,
   capabilities: () => ['speech'],
   wasm: 'ort-wasm-simd-threaded.wasm',

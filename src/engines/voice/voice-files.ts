@@ -1,4 +1,4 @@
-import type { VoiceVariant } from '#catalog';
+import type { VoiceVariant } from './rules.ts';
 import { corruptFile, serverError } from '#base';
 import type { EngineContext } from '#engine-kit';
 import type { PhonemeTables } from '#phonemes';

@@ -3,9 +3,9 @@ import { transfer } from 'comlink';
 
 import type { SpeechFormat } from '#jobs';
 import { Phonemizer } from '#phonemes';
-import { configure } from '../onnx/configure.ts';
-import type { Runtime } from '../onnx/runtime-files.ts';
-import type { ReadFile } from '../onnx/weight-files.ts';
+import { configure } from '../transformers/configure.ts';
+import type { Runtime } from '../transformers/runtime-files.ts';
+import type { ReadFile } from '../transformers/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
 import { hibariSound, kokoroSound } from './networks.ts';

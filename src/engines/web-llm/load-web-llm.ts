@@ -1,10 +1,11 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 
-import { halvedLengths, MIN_CONTEXT, libraryPath, type WebLlmVariant } from '#catalog';
+import { halvedLengths, MIN_CONTEXT } from '#catalog';
+import { libraryPath, type WebLlmVariant } from './rules.ts';
 import { requestAdapter, loadFitting, type Engine, type EngineContext, type LoadEngine } from '#engine-kit';
 import { abortable } from '#base';
 import { serveArtifacts } from './internals/artifact-cache.ts';
-import { WebLlmChatEngine } from './web-llm-engine.ts';
+import { webLlmEngine } from './web-llm-engine.ts';
 import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
 import { withGpuDevice } from './internals/gpu-device.ts';
 import { LIBRARY, type ModelFiles, openModelFiles } from './web-llm-files.ts';
@@ -77,7 +78,7 @@ async function loadOnce(
     const gpuDevice = gpuDevices.at(-1);
     if (!gpuDevice) throw new Error('web-llm opened no GPU device');
     const loadedLength = contextLength ?? variant.contextLength;
-    return new WebLlmChatEngine({
+    return webLlmEngine({
       engine,
       watch,
       chatConfig: files.chatConfig,

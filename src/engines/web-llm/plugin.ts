@@ -1,7 +1,7 @@
-import { webLlmRules as rules, type WebLlmVariant } from '#catalog';
+import { rules, type WebLlmVariant } from './rules.ts';
 import type { EnginePlugin } from '#engine-kit';
 
-export const webLlm: EnginePlugin<WebLlmVariant> = {
+export const plugin: EnginePlugin<WebLlmVariant> = {
   ...rules,
   capabilities: () => ['chat', 'tools', 'json_schema', 'logprobs'],
   load: async (variant, context) => (await import('./load-web-llm.ts')).loadWebLlm(variant, context),

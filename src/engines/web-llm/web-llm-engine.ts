@@ -7,7 +7,7 @@ import {
   type PipelineWatch,
   type PromptCount,
 } from './internals/pipeline-watch.ts';
-import type { Engine, LoadedTraits } from '#engine-kit';
+import type { Engine } from '#engine-kit';
 import { createDeferred, deviceLost } from '#base';
 import {
   ClientText,
@@ -19,7 +19,6 @@ import {
   thinkTags,
   type Append,
   type Complete,
-  type ThinkTags,
 } from '#chat-template';
 import { asJobFailure } from './web-llm-failures.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
@@ -103,57 +102,28 @@ export interface WebLlmParts {
 }
 
 /** Adapts web-llm to `Engine`. */
-export class WebLlmChatEngine implements Engine<'chat'> {
-  readonly kind = 'chat';
-  readonly slots = 1;
-  readonly traits: LoadedTraits;
-  readonly fingerprint: string;
+export function webLlmEngine(parts: WebLlmParts): Engine<'chat'> {
+  const { fingerprint, contextLength, chatConfig, replyPrefix: ownPrefix, engine, watch } = parts;
+  let isLost = false;
+  const clientText = new ClientText(parts.reserved);
   /** Tags of the empty reasoning that its replies begin with; null if they begin with none. */
-  readonly #tags: ThinkTags | null;
-  readonly #parts: WebLlmParts;
-  readonly #clientText: ClientText;
-  readonly #lost: Promise<never>;
-  #isLost = false;
+  const tags = thinkTags(ownPrefix ?? '');
+  const lost = parts.lost.then(() => {
+    isLost = true;
+    throw deviceLost();
+  });
+  lost.catch(() => undefined);
 
-  constructor(parts: WebLlmParts) {
-    this.#parts = parts;
-    this.#clientText = new ClientText(parts.reserved);
-    this.fingerprint = parts.fingerprint;
-    this.#tags = thinkTags(parts.replyPrefix ?? '');
-    this.traits = { contextLength: parts.contextLength, thinks: this.#tags !== null };
-    this.#lost = parts.lost.then(() => {
-      this.#isLost = true;
-      throw deviceLost();
-    });
-    this.#lost.catch(() => undefined);
-  }
-
-  /** Runs a job. If it asks for reasoning, the reply does not begin with empty reasoning: the model writes it. */
-  run(job: ChatJob, signal: AbortSignal, onPrefill?: () => void): Events<'chat'> {
-    const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
-    const count = countOnly && { countOnly };
-    const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
-    if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning)))
-      return this.#generate(job, this.#parts.replyPrefix, signal, onPrefill);
-    const complete: Complete = ({ prompt: replyStart, ...part }) =>
-      this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal, onPrefill);
-    const { prompt, thinking } = openReply('', this.#tags, job, true, this.#clientText);
-    if (!thinking) return complete(toCompletion(job, prompt));
-    const append: Append = (start, text, allowed) => this.#clientText.append(start, text, allowed);
-    return new ThinkFirst(job, prompt, thinking, complete, append).events(this.#parts.contextLength);
-  }
-
-  async *#generate(
+  async function* generate(
     job: ChatJob,
     replyPrefix: string | undefined,
     signal: AbortSignal,
     onPrefill?: () => void,
   ): Events<'chat'> {
     signal.throwIfAborted();
-    if (this.#isLost) throw deviceLost();
-    refuseOversized(job.input, this.#parts.contextLength);
-    const { engine, watch } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, this.#clientText, replyPrefix);
+    if (isLost) throw deviceLost();
+    refuseOversized(job.input, contextLength);
+    const { input, replyStart } = toWebLlmRequest(job, chatConfig, clientText, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = createDeferred();
@@ -172,7 +142,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     const chunks = stream[Symbol.asyncIterator]();
     let ended = false;
     const next = async (): Promise<IteratorResult<Chunk>> => {
-      const result = await Promise.race([chunks.next(), this.#lost]);
+      const result = await Promise.race([chunks.next(), lost]);
       ended = result.done === true;
       return result;
     };
@@ -182,7 +152,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
       // With a grammar, wait for the first chunk: web-llm compiles the grammar after it has computed the prompt.
       await (job.constraint || job.countOnly ? first : Promise.race([counted.promise, first]));
       const { whole: promptTokens, cached: cachedTokens } = prompt;
-      yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
+      yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint } };
 
       const reader = new WebLlmReplyReader(job.topLogprobs);
       for (let result = await first; !result.done; result = await next()) {
@@ -196,40 +166,60 @@ export class WebLlmChatEngine implements Engine<'chat'> {
         type: 'done',
         finishReason,
         usage: { promptTokens: prompt.whole, cachedTokens: prompt.cached, completionTokens },
-        timings: this.#timings(),
+        timings: timings(),
       };
     } catch (error) {
       ended = true;
       signal.throwIfAborted();
-      if (this.#isLost) throw deviceLost(error);
+      if (isLost) throw deviceLost(error);
       if (!(error instanceof CountedError)) throw asJobFailure(error, prompt.cached);
-      yield { type: 'accepted', accepted: { promptTokens: prompt.whole, fingerprint: this.fingerprint } };
+      yield { type: 'accepted', accepted: { promptTokens: prompt.whole, fingerprint } };
     } finally {
       signal.removeEventListener('abort', interrupt);
-      if (!ended) await this.#drain(chunks);
+      if (!ended) await drain(chunks);
     }
   }
 
   /** Reads the iterator to its end: web-llm holds the model's lock until then. */
-  async #drain(chunks: AsyncIterator<Chunk>): Promise<void> {
-    await this.#parts.engine.interruptGenerate();
+  async function drain(chunks: AsyncIterator<Chunk>): Promise<void> {
+    await engine.interruptGenerate();
     try {
-      while (!(await Promise.race([chunks.next(), this.#lost])).done);
+      while (!(await Promise.race([chunks.next(), lost])).done);
     } catch {
       // The lock is also released after a failure.
     }
   }
 
-  #timings(): ChatTimings {
-    const { pipeline } = this.#parts.watch;
+  function timings(): ChatTimings {
+    const { pipeline } = watch;
     return {
       prefillMs: (pipeline?.getCurRoundPrefillTotalTime() ?? 0) * 1000,
       decodeMs: (pipeline?.getCurRoundDecodingTotalTime() ?? 0) * 1000,
     };
   }
 
-  async unload(): Promise<void> {
-    // web-llm unloads the model when the GPU is lost. A second unload would fail.
-    if (!this.#isLost) await this.#parts.engine.unload();
-  }
+  return {
+    kind: 'chat',
+    slots: 1,
+    traits: { contextLength, thinks: tags !== null },
+    fingerprint,
+    /** Runs a job. If it asks for reasoning, the reply does not begin with empty reasoning: the model writes it. */
+    run(job, signal, onPrefill) {
+      const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
+      const count = countOnly && { countOnly };
+      const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
+      if (!tags || !begins || !(thoughts || asksToThink(reasoning)))
+        return generate(job, ownPrefix, signal, onPrefill);
+      const complete: Complete = ({ prompt: replyStart, ...part }) =>
+        generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal, onPrefill);
+      const { prompt, thinking } = openReply('', tags, job, true, clientText);
+      if (!thinking) return complete(toCompletion(job, prompt));
+      const append: Append = (start, text, allowed) => clientText.append(start, text, allowed);
+      return new ThinkFirst(job, prompt, thinking, complete, append).events(contextLength);
+    },
+    async unload() {
+      // web-llm unloads the model when the GPU is lost. A second unload would fail.
+      if (!isLost) await engine.unload();
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { z } from '#base/full-zod';
 
 import { isBracketed, isControlToken } from '#chat-template';
-import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from '#catalog';
+import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from './rules.ts';
 import type { EngineContext } from '#engine-kit';
 import { corruptFile, parseJson } from '#base';
 import type { ReadArtifact } from './internals/artifact-cache.ts';

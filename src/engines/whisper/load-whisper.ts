@@ -1,11 +1,11 @@
-import type { WhisperVariant } from '#catalog';
+import type { WhisperVariant } from './rules.ts';
 import { requestAdapter, type LoadEngine } from '#engine-kit';
-import { openOnnxWorker } from '../onnx/open-onnx-worker.ts';
-import { loadFailure } from '../onnx/runtime-files.ts';
-import { buildsOf, noGpu, requireFiles } from '../onnx/transformers-files.ts';
-import { filesOf } from '../onnx/weight-files.ts';
+import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
+import { loadFailure } from '../transformers/runtime-files.ts';
+import { buildsOf, noGpu, requireFiles } from '../transformers/transformers-files.ts';
+import { filesOf } from '../transformers/weight-files.ts';
 import { SoundReader } from '../sound/sound-reader.ts';
-import { WhisperEngine } from './whisper-engine.ts';
+import { whisperEngine } from './whisper-engine.ts';
 import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
 const GRAPHS = ['encoder_model', 'decoder_model_merged'];
@@ -37,7 +37,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
       },
       maxThreads: MAX_THREADS,
     });
-    return new WhisperEngine(worker, new SoundReader(context.decodeAudio), abilities, fingerprint);
+    return whisperEngine(worker, new SoundReader(context.decodeAudio), abilities, fingerprint);
   } catch (error) {
     throw await loadFailure(error, variant, context);
   }

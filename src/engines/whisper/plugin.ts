@@ -1,7 +1,7 @@
-import { whisperRules as rules, type WhisperVariant } from '#catalog';
+import { rules, type WhisperVariant } from './rules.ts';
 import { unmetSharedMemory, type EnginePlugin } from '#engine-kit';
 
-export const whisper: EnginePlugin<WhisperVariant> = {
+export const plugin: EnginePlugin<WhisperVariant> = {
   ...rules,
   capabilities: () => ['transcription'],
   helpers: {

@@ -1,5 +1,5 @@
 import { engineCrashed, ServiceError, unsupported } from '#base';
-import { SOUND_TOKENS_A_SECOND, type TranscriptionJob, type TranscriptionProgress, type Events } from '#jobs';
+import { SOUND_TOKENS_A_SECOND, type TranscriptionJob, type TranscriptionProgress } from '#jobs';
 import type { Engine, HelperWorker } from '#engine-kit';
 import type { SoundReader } from '../sound/sound-reader.ts';
 import { SAMPLE_RATE } from '../sound/resampler.ts';
@@ -18,89 +18,28 @@ type Calls = Pick<HelperWorker<typeof whisperWorker>, 'call' | 'end'>;
 type Reader = Pick<SoundReader, 'read' | 'end'>;
 
 /** Whisper, with the model and the audio decoder in separate workers. */
-export class WhisperEngine implements Engine<'transcription'> {
-  readonly kind = 'transcription';
-  readonly fingerprint: string;
-  readonly slots = 1;
-  readonly traits = {};
-  readonly #worker: Calls;
-  readonly #reader: Reader;
-  readonly #abilities: WhisperAbilities;
-
-  constructor(worker: Calls, reader: Reader, abilities: WhisperAbilities, fingerprint: string) {
-    this.#worker = worker;
-    this.#reader = reader;
-    this.#abilities = abilities;
-    this.fingerprint = fingerprint;
-  }
-
-  /** Transcribes window by window. Source: OpenAI's whisper, `transcribe`. */
-  async *run(job: TranscriptionJob, signal: AbortSignal, onPrefill?: () => void): Events<'transcription'> {
-    this.#check(job);
-    signal.throwIfAborted();
-    const { task, prompt = '', temperature = 0, times } = job;
-    const jobOptions = { task, prompt, temperature, words: times.includes('word') };
-    const start = { segments: [], position: 0, language: job.language ?? null, previous: null };
-    let progress: TranscriptionProgress | typeof start = job.progress ?? start;
-    const sound = this.#reader.read(job.file, signal);
-    const window = new SampleWindow(sound, signal);
-    try {
-      await window.skip(progress.position);
-      let samples = await window.fill();
-      onPrefill?.();
-      yield { type: 'accepted', fingerprint: this.fingerprint };
-      for (; samples.length > 0; samples = await window.fill()) {
-        if (!samples.some((sample) => Math.abs(sample) > AUDIBLE)) {
-          await window.skip(samples.length / SAMPLE_RATE);
-          continue;
-        }
-        const { segments, language, previous } = progress;
-        const options = { ...jobOptions, position: window.position, language, previous };
-        const result = await this.#transcribe(samples, options, signal);
-        const added = result.segments.map((segment, index) => ({ id: segments.length + index, ...segment }));
-        await window.skip(result.nextStart);
-        progress = {
-          segments: [...segments, ...added],
-          position: window.position,
-          language: result.language,
-          previous: result.previous,
-        };
-        yield { type: 'delta', text: added.map(({ text }) => text).join(''), progress };
-      }
-      const { segments, language } = progress;
-      const usage = {
-        promptTokens: Math.ceil(window.seconds * SOUND_TOKENS_A_SECOND),
-        cachedTokens: 0,
-        completionTokens: segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
-      };
-      const transcript = { language: language ?? 'en', seconds: window.seconds, segments };
-      yield { type: 'done', transcript, usage };
-    } finally {
-      void sound.return();
-    }
-  }
-
-  async unload(): Promise<void> {
-    this.#reader.end();
-    this.#worker.end();
-  }
-
+export function whisperEngine(
+  worker: Calls,
+  reader: Reader,
+  abilities: WhisperAbilities,
+  fingerprint: string,
+): Engine<'transcription'> {
   /** Transcribes one window. Settles when the worker is free again. */
-  async #transcribe(
+  async function transcribe(
     samples: Float32Array,
     options: WindowOptions,
     signal: AbortSignal,
   ): Promise<TranscribedWindow> {
     signal.throwIfAborted();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const end = (): void => this.#worker.end(engineCrashed('a transcription did not stop'));
+    const end = (): void => worker.end(engineCrashed('a transcription did not stop'));
     const stop = (): void => {
       timer = setTimeout(end, STOP_TIMEOUT_MS);
-      void this.#worker.call((model) => model.stop()).catch(() => undefined);
+      void worker.call((model) => model.stop()).catch(() => undefined);
     };
     signal.addEventListener('abort', stop, { once: true });
     try {
-      return await this.#worker.call((model) => model.transcribe(samples, options));
+      return await worker.call((model) => model.transcribe(samples, options));
     } catch (error) {
       signal.throwIfAborted();
       // A ServiceError is the reason why the worker ended.
@@ -112,12 +51,12 @@ export class WhisperEngine implements Engine<'transcription'> {
   }
 
   /** @throws ServiceError 400 naming the field */
-  #check({ task, language, times, others }: TranscriptionJob): void {
+  function check({ task, language, times, others }: TranscriptionJob): void {
     for (const [name] of others) {
       const reason = REFUSED.get(name);
       if (reason !== undefined) throw unsupported(name, `cannot be used here: ${reason}`);
     }
-    const { languages: known, timesWords } = this.#abilities;
+    const { languages: known, timesWords } = abilities;
     if (times.includes('word') && !timesWords) {
       const rule =
         "cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights exported with them, such as onnx-community/whisper-tiny_timestamped";
@@ -131,6 +70,65 @@ export class WhisperEngine implements Engine<'transcription'> {
       throw unsupported('language', rule);
     }
   }
+
+  return {
+    kind: 'transcription',
+    fingerprint,
+    slots: 1,
+    traits: {},
+    /** Transcribes window by window. Source: OpenAI's whisper, `transcribe`. */
+    async *run(job, signal, onPrefill) {
+      check(job);
+      signal.throwIfAborted();
+      const { task, prompt = '', temperature = 0, times } = job;
+      const jobOptions = { task, prompt, temperature, words: times.includes('word') };
+      const start = { segments: [], position: 0, language: job.language ?? null, previous: null };
+      let progress: TranscriptionProgress | typeof start = job.progress ?? start;
+      const sound = reader.read(job.file, signal);
+      const window = new SampleWindow(sound, signal);
+      try {
+        await window.skip(progress.position);
+        let samples = await window.fill();
+        onPrefill?.();
+        yield { type: 'accepted', fingerprint };
+        for (; samples.length > 0; samples = await window.fill()) {
+          if (!samples.some((sample) => Math.abs(sample) > AUDIBLE)) {
+            await window.skip(samples.length / SAMPLE_RATE);
+            continue;
+          }
+          const { segments, language, previous } = progress;
+          const options = { ...jobOptions, position: window.position, language, previous };
+          const result = await transcribe(samples, options, signal);
+          const added = result.segments.map((segment, index) => ({
+            id: segments.length + index,
+            ...segment,
+          }));
+          await window.skip(result.nextStart);
+          progress = {
+            segments: [...segments, ...added],
+            position: window.position,
+            language: result.language,
+            previous: result.previous,
+          };
+          yield { type: 'delta', text: added.map(({ text }) => text).join(''), progress };
+        }
+        const { segments, language } = progress;
+        const usage = {
+          promptTokens: Math.ceil(window.seconds * SOUND_TOKENS_A_SECOND),
+          cachedTokens: 0,
+          completionTokens: segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
+        };
+        const transcript = { language: language ?? 'en', seconds: window.seconds, segments };
+        yield { type: 'done', transcript, usage };
+      } finally {
+        void sound.return();
+      }
+    },
+    async unload() {
+      reader.end();
+      worker.end();
+    },
+  };
 }
 
 /** Fields that only servers support, with the reason. Ignoring them would give a wrong answer. */

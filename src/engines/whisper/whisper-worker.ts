@@ -1,6 +1,6 @@
-import { configure } from '../onnx/configure.ts';
-import type { Runtime } from '../onnx/runtime-files.ts';
-import type { ReadFile } from '../onnx/weight-files.ts';
+import { configure } from '../transformers/configure.ts';
+import type { Runtime } from '../transformers/runtime-files.ts';
+import type { ReadFile } from '../transformers/weight-files.ts';
 import { type TranscribedWindow, transcribeWindow, type WindowOptions } from './transcribe-window.ts';
 import { WhisperModel } from './internals/whisper-model.ts';
 

@@ -1,5 +1,5 @@
 import { writeJson } from '#base';
-import type { UpstreamVariant } from '#catalog';
+import type { VariantOf } from '#catalog';
 import type { EventOf, JobOf, Kind } from '#jobs';
 import type { StageEvent } from '#protocol';
 import { CircuitBreaker } from './circuit-breaker.ts';
@@ -35,7 +35,7 @@ const MAX_PAUSES_TO_HEADERS = 5;
 
 /** One variant's server: its key, its health and its running requests. */
 export class UpstreamServer {
-  readonly variant: UpstreamVariant;
+  readonly variant: VariantOf<'upstream'>;
   /** Value of `system_fingerprint`. */
   readonly fingerprint: string;
   readonly circuit = new CircuitBreaker();
@@ -49,7 +49,7 @@ export class UpstreamServer {
   #firstProbe: Promise<unknown> | undefined;
 
   /** `onChange`: its health has changed. */
-  constructor(variant: UpstreamVariant, key: string | undefined, onChange: () => void) {
+  constructor(variant: VariantOf<'upstream'>, key: string | undefined, onChange: () => void) {
     this.variant = variant;
     this.fingerprint = `${variant.name}-upstream`;
     this.#key = key;

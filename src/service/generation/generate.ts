@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob } from '#jobs';
+import type { ChatEvent, ChatJob, EngineFinishReason } from '#jobs';
 import type { Stage } from '#protocol';
 import { ServiceError } from '#base';
 import type { AnswerSink } from '../http/job-run.ts';
@@ -68,7 +68,8 @@ class Reply implements AnswerSink<ChatEvent> {
   #job: ChatJob;
   #reader: ReplyReader;
   /** Reason why the current job is over; `call`: its text has begun a call. */
-  #ended: FinishReason | 'call' | null = null;
+  #ended: EngineFinishReason | 'call' | null = null;
+  #hasCalled = false;
   #tokens = 0;
   #thoughts = '';
   /** Tokens of the job before a call; null: the present job is the first. */
@@ -95,8 +96,13 @@ class Reply implements AnswerSink<ChatEvent> {
     } catch (error) {
       throw renamed(error, generation);
     }
-    const reason = this.#ended === 'call' || this.#ended === null ? 'stop' : this.#ended;
-    await this.#sink.event({ type: 'finished', index, reason });
+    await this.#sink.event({ type: 'finished', index, reason: this.#reason });
+  }
+
+  /** If the request names the function, OpenAI reports `stop` for its call. */
+  get #reason(): FinishReason {
+    if (this.#ended === 'length' || this.#ended === 'content_filter') return this.#ended;
+    return this.#hasCalled && !this.#generation.tools?.isNamed ? 'tool_calls' : 'stop';
   }
 
   stage(stage: Stage, index: number): void {
@@ -127,7 +133,7 @@ class Reply implements AnswerSink<ChatEvent> {
       }
       case 'done':
         meter.done(index, event.usage, this.#textTokens ?? 0);
-        this.#ended = this.#reader.finishReason(event.finishReason);
+        this.#ended = event.finishReason;
         await this.#emit(this.#reader.flush(event.finishReason));
     }
     return this.#ended !== null;
@@ -162,6 +168,7 @@ class Reply implements AnswerSink<ChatEvent> {
   async #emit(parts: readonly ReplyPart[]): Promise<void> {
     const index = this.#index;
     for (const part of parts) {
+      this.#hasCalled ||= part.type === 'call';
       if (index === 0) this.#run.generated(shownText(part));
       await this.#sink.event({ index, ...part });
     }

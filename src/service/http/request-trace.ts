@@ -2,7 +2,8 @@ import { asServiceError } from '#base';
 import type { ChatUsage } from '#jobs';
 import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '#protocol';
 
-const LOGGED_PATH_CHARACTERS = 200;
+/** Of a path, and of a model's name. */
+const LOGGED_NAME_CHARACTERS = 200;
 const LOGGED_URL_CHARACTERS = 2048;
 
 type Publish = (entry: RequestLogEntry) => void;
@@ -21,7 +22,7 @@ export class RequestTrace {
     const { path, client } = request;
     this.#entry = {
       ...request,
-      path: path.slice(0, LOGGED_PATH_CHARACTERS),
+      path: path.slice(0, LOGGED_NAME_CHARACTERS),
       client: client && { ...client, url: client.url.slice(0, LOGGED_URL_CHARACTERS) },
       state: 'running',
       keyLabel: null,
@@ -48,7 +49,7 @@ export class RequestTrace {
 
   body(text: string, { model, stream }: Record<string, unknown>): void {
     this.#entry.requestBody = cut(text);
-    if (typeof model === 'string') this.#entry.model = model;
+    if (typeof model === 'string') this.#entry.model = model.slice(0, LOGGED_NAME_CHARACTERS);
     this.#entry.streamed = stream === true;
     this.#tell();
   }

@@ -1,7 +1,7 @@
 import type { EngineFinishReason, TokenLogprob } from '#jobs';
 import type { CallableTools } from './callable-tools.ts';
 import { CUSTOM_INPUT, type ToolName } from './tool-function.ts';
-import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
+import { TextReader, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\\p{Cc}]|\\["\\/])*")\s*,\s*"arguments"\s*:\s*(?=\S)/u;
 
@@ -11,7 +11,6 @@ const MAX_SEARCHED = 4096;
 /** Parses a list of calls (`[{"name":…,"arguments":…},…]`) while it is written. */
 export class CallReader implements ReplyReader {
   readonly ended = null;
-  readonly #isNamed: boolean;
   readonly #maxCalls: number;
   readonly #tools: ReadonlyMap<string, ToolName>;
   #calls = 0;
@@ -24,11 +23,9 @@ export class CallReader implements ReplyReader {
   #escaped = false;
 
   /**
-   * @param tools `isNamed`: the request names the function, and OpenAI then reports `stop`; `maxCalls`: later
-   *   calls, from a server that does not enforce the form, are left out
+   * @param tools `maxCalls`: later calls, from a server that does not enforce the form, are left out
    */
-  constructor({ functions, isNamed, maxCalls }: Pick<CallableTools, 'functions' | 'isNamed' | 'maxCalls'>) {
-    this.#isNamed = isNamed;
+  constructor({ functions, maxCalls }: Pick<CallableTools, 'functions' | 'maxCalls'>) {
     this.#maxCalls = maxCalls;
     this.#tools = new Map(functions.map(({ name, tool }) => [name, tool]));
   }
@@ -48,10 +45,6 @@ export class CallReader implements ReplyReader {
     // Nothing, or a call that was cut off.
     if (!text || this.#calls > 0 || (reason !== 'stop' && /^\s*\[/.test(text))) return [];
     return [{ type: 'text', text, logprobs: [] }];
-  }
-
-  finishReason(reason: EngineFinishReason): FinishReason {
-    return reason === 'stop' && !this.#isNamed && this.#calls > 0 ? 'tool_calls' : reason;
   }
 
   #readHead(text: string, parts: ReplyPart[]): string {
@@ -191,10 +184,6 @@ export class CallOrTextReader implements ReplyReader {
 
   flush(reason: EngineFinishReason): ReplyPart[] {
     return this.#reader?.flush(reason) ?? [];
-  }
-
-  finishReason(reason: EngineFinishReason): FinishReason {
-    return this.#reader?.finishReason(reason) ?? reason;
   }
 }
 

@@ -31,6 +31,8 @@ export interface ModelAdderOptions extends FileStorage, Omit<FileAccess, 'store'
   catalog: Catalog;
   engines: Engines;
   added: AddedModelRecord[];
+  /** Reads the saved records: the user may have cleared them with the site's data. */
+  read(): Promise<AddedModelRecord[]>;
   save(added: readonly AddedModelRecord[]): Promise<void>;
   /** Replaces the catalog in use after the added models changed. */
   publish(catalog: Catalog): void;
@@ -91,6 +93,7 @@ export class ModelAdder {
 
   /** @throws ServiceError 400 */
   async rename(target: string, id: string): Promise<void> {
+    await this.#refresh();
     const record = this.#find(target);
     if (id === target) return;
     this.#requireFree(id);
@@ -101,6 +104,7 @@ export class ModelAdder {
 
   /** @throws ServiceError 400, also while requests use the model */
   async delete(target: string): Promise<void> {
+    await this.#refresh();
     const { name } = this.#find(target).variant;
     await this.#options.modelStorage.delete(name);
     // Another call may have changed the list in the meantime.
@@ -113,6 +117,7 @@ export class ModelAdder {
     onProgress: OnProgress,
   ): Promise<AddedModel> {
     signal.throwIfAborted();
+    await this.#refresh();
     const described = await this.#describe(source, signal);
     const { files, roles, defaults } = described;
     const { name, bytes } = described.model;
@@ -153,6 +158,10 @@ export class ModelAdder {
     const access = { ...this.#options, store };
     const files = await openModel(source, access, format, signal);
     return format.describe(files, device).catch(asInvalidFile);
+  }
+
+  async #refresh(): Promise<void> {
+    this.#added = await this.#options.read().catch(() => this.#added);
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {

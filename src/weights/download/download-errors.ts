@@ -20,7 +20,7 @@ export const unavailable = ({ path }: WeightFile, status: number): ServiceError 
 export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at: number }): ServiceError =>
   serverError(
     'weights_unavailable',
-    `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, is no longer in this browser's storage: the browser or the user deleted it. Add the same file again, or remove the model.`,
+    `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, was deleted or damaged in this browser's storage. Add the same file again, or remove the model.`,
   );
 
 export const webPage = ({ path }: WeightFile, status: number): ServiceError =>

@@ -4,7 +4,7 @@ import type { LlamaTimings } from '../../../src/llama/chunk.ts';
 import { NativeLog, serverCalls } from '../../../src/llama/internals/server-calls.ts';
 import { type StateLimits, useWorkerFile } from '../../../src/llama/internals/worker-proxy.ts';
 import { noCache } from '../../../src/llama/open-llama.ts';
-import { chooseBuild } from '../../../src/engines/llama-cpp/wasm-build.ts';
+import { chooseBuild } from '../../../src/engines/wllama/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 import { engineFileName } from '../../../src/engine-kit/engine-file.ts';

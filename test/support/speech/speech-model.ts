@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Catalog, WhisperVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, VariantOf } from '../../../src/catalog/catalog.ts';
 import { execute, findPython } from '../../../src/node/cli/pull/packages.ts';
 import type { AlteredSite } from '../altered-site.ts';
 import { removeFolder, tempFolder } from '../temp-folder.ts';
@@ -73,7 +73,7 @@ export async function speechModel(): Promise<ModelServer & { catalog: Catalog }>
 }
 
 function catalogOf(files: Record<string, Uint8Array>, url: string): Catalog {
-  const variant: WhisperVariant = {
+  const variant: VariantOf<'whisper'> = {
     engine: 'whisper',
     name: 'whisper-tiny.en-q8',
     license: 'MIT',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../src/catalog/catalog.ts';
 import type { SafetensorsTensor } from '../../../src/gguf/read-safetensors.ts';
 import { bertGraph } from '../../../src/node/graphs/bert-graph.ts';
 
@@ -155,7 +155,7 @@ export function tinyModel(): TinyFiles {
 }
 
 /** A variant over such files, at `url` and below. */
-export function tinyVariant(files: TinyFiles, url: string, name: string): TransformersVariant {
+export function tinyVariant(files: TinyFiles, url: string, name: string): VariantOf<'transformers'> {
   return {
     engine: 'transformers',
     name,

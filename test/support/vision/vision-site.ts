@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { Catalog, WeightFile, WllamaVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, WeightFile, VariantOf } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { type ModelServer, serveModels } from '../tiny-onnx/serve-models.ts';
 import { PICTURES } from './pictures.ts';
@@ -24,7 +24,7 @@ export async function visionModel(
     sha256: createHash('sha256').update(bytes).digest('hex'),
     url: `${server.url}/vision/${name}`,
   });
-  const variant: WllamaVariant = {
+  const variant: VariantOf<'wllama'> = {
     engine: 'wllama',
     name: 'tiny-vision-f32',
     license: 'MIT',

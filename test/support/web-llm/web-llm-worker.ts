@@ -1,6 +1,6 @@
 import { expose } from 'comlink';
 
-import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../src/catalog/catalog.ts';
 import { detectDevice } from '../../../src/engine-kit/device.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
@@ -39,7 +39,7 @@ const api = {
   device: () => detectDevice(),
 
   /** Files by path below the models folder; paths ending in `/` stand for all in that folder. */
-  async load(variant: WebLlmVariant, files: Record<string, FileSource>): Promise<Loaded> {
+  async load(variant: VariantOf<'web-llm'>, files: Record<string, FileSource>): Promise<Loaded> {
     const phases = new Set<string>();
     try {
       const engine = await loadWebLlm(variant, {

@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 
 import { prebuiltAppConfig } from '@mlc-ai/web-llm';
 import { expect, test } from 'vitest';
-import type { Catalog, CatalogModel, UpstreamVariant, WllamaVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, CatalogModel, VariantOf } from '../../../src/catalog/catalog.ts';
 import { withBuiltIn } from '../../../src/catalog/with-built-in.ts';
 import { CatalogError, extendCatalog, parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { DEFAULT_CATALOG_HASH } from '../../../src/catalog/default-catalog-hash.ts';
 
-const gguf: WllamaVariant = {
+const gguf: VariantOf<'wllama'> = {
   engine: 'wllama',
   name: 'own-q8',
   license: 'MIT',
   contextLength: 2048,
   files: [{ path: 'own/model.gguf', bytes: 5, sha256: 'a'.repeat(64) }],
 };
-const server: UpstreamVariant = {
+const server: VariantOf<'upstream'> = {
   engine: 'upstream',
   name: 'our-server',
   license: 'Apache-2.0',

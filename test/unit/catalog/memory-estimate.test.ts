@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import type { MemoryEstimate, SizedVariant } from '../../../src/catalog/engines/engine-rules.ts';
+import type { MemoryEstimate, SizedVariant } from '../../../src/catalog/engine-rules.ts';
 import { chooseContext, estimateMemory } from '../../../src/catalog/memory-estimate.ts';
 
 const MB = 1e6;

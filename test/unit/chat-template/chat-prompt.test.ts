@@ -167,7 +167,7 @@ test('a short result is not taken for text that is elsewhere in the prompt', () 
   ];
   const dropping = new ChatPrompt(withoutResults, none, false);
   const showing = new ChatPrompt(`{% for m in messages %}${calls}{{ m.content }};{% endfor %}`, none, false);
-  for (const result of ['5', '', '…', 'Add 2 and 3']) {
+  for (const result of ['5', '', '…', 'Add 2 and 3', '[object Map]']) {
     const inText = `<tool_response>\n${result}\n</tool_response>`;
     expect(open(dropping, conversation(result)).prompt).toContain(inText);
     expect(open(showing, conversation(result)).prompt).not.toContain(inText);

@@ -217,8 +217,8 @@ test('a vocabulary of a model that speaks is used, and one of a million differen
 
 test('every token has a mark: of letters, and beside many others', () => {
   const many = Array.from({ length: 40 }, (_, index) => `<${String.fromCharCode(0x2500 + index)}>`);
-  const clientText = new ClientText([...many, 'sop', '☃!', '😀']);
-  for (const token of [...many, 'sop', '☃!', '😀'])
+  const clientText = new ClientText([...many, 'sop', '☃!', '😀', '🤖 🤖']);
+  for (const token of [...many, 'sop', '☃!', '😀', '🤖 🤖'])
     expect(clientText.append('', `a ${token} b`)).not.toContain(token);
   expect(clientText.append('', 'soap')).toBe('soap');
 });

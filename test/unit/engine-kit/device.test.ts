@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { detectDevice, type DeviceNavigator } from '../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import { variantPlanner } from '../../../src/models/variant-choice.ts';
 
 /** What a browser's own object gives, as far as it is read. */

@@ -9,7 +9,7 @@ import { loadId } from '../../../src/models/crash-guard.ts';
 import type { PageServices } from '../../../src/protocol/page-services.ts';
 import { serveJob } from '../../../src/engine-worker/requests/serve-job.ts';
 import type { Engines } from '../../../src/engine-kit/engine.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import { sha256 } from '../../../src/base/sha256.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { serveFile } from '../weights/file-server.ts';

@@ -1,6 +1,6 @@
 import { z } from '../../../src/base/full-zod.ts';
 import type { VariantBase } from '../../../src/catalog/catalog.ts';
-import { proportional } from '../../../src/catalog/engines/engine-rules.ts';
+import { proportional } from '../../../src/catalog/engine-rules.ts';
 import type { Engine, EnginePlugin } from '../../../src/engine-kit/engine.ts';
 
 /** Answers with the text of its one weight file, in capitals if the variant says so. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SAMPLING, type Sampling } from '../../../src/jobs/sampling.ts';
 import { toUpstreamRequest } from '../../../src/routing/upstream/upstream-request.ts';
-import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
+import { completionRequest } from '../../../src/engines/wllama/completion-format.ts';
 import { ClientText } from '../../../src/chat-template/client-text.ts';
 import { toWebLlmRequest } from '../../../src/engines/web-llm/web-llm-request.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../src/catalog/catalog.ts';
 import type { Device } from '../../../src/engine-kit/device.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { BackendBenchmark, type BenchmarkOptions } from '../../../src/models/backend-benchmark.ts';
@@ -11,7 +11,7 @@ import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();
 
-const variant: TransformersVariant = {
+const variant: VariantOf<'transformers'> = {
   engine: 'transformers',
   name: 'v',
   license: 'MIT',

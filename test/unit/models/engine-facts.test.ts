@@ -4,7 +4,7 @@ import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import type { ModelFacts } from '../../../src/protocol/model-facts.ts';
 import { factsWriter, modelFacts } from '../../../src/models/engine-facts.ts';
 import type { ModelManager } from '../../../src/models/model-manager.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 

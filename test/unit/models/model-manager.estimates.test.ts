@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { Estimates } from '../../../src/models/memory-budget.ts';
 import { DownloadRate } from '../../../src/weights/download/download-rate.ts';

@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 
 import { expect, test, vi } from 'vitest';
 
-import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, CatalogModel, Variant, VariantOf } from '../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 import { variantPlanner } from '../../../src/models/variant-choice.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
@@ -32,7 +32,7 @@ async function serve(files: Record<string, string>) {
   return { asked, url: await listen(server) };
 }
 
-const big = (library: string): WebLlmVariant => ({
+const big = (library: string): VariantOf<'web-llm'> => ({
   engine: 'web-llm',
   name: 'big',
   license: 'Apache-2.0',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
+import { TransformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
 import { rank } from '../../../src/models/rank.ts';
 import { lastOf } from '../../support/last-of.ts';
 import { rerankJob } from '../../support/rerank-job.ts';

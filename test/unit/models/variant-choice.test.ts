@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type CatalogModel, type Variant, weightBytes } from '../../../src/catalog/catalog.ts';
 import type { Device } from '../../../src/engine-kit/device.ts';
 import { variantPlanner } from '../../../src/models/variant-choice.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { ENGINES } from '../../../src/engines/index.ts';
 
 const GB = 1e9;
 const hub = (approximateBytes: number) => ({

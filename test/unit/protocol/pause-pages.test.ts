@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 
-import { pauseWhenAsked } from '../../../src/protocol/pause-pages.ts';
+import { holdLock, requestLock } from '../../../src/protocol/locks.ts';
+import { pausePages, pauseWhenAsked } from '../../../src/protocol/pause-pages.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
 const NOW = 1_700_000_000_000;
 
@@ -29,6 +31,16 @@ test.each([
   ['not at all for another message', 'x', 0],
 ])('a page pauses %s', (_, data, expected) => {
   expect(pauseFor(data)).toBeCloseTo(expected, -1);
+});
+
+test('a request that begins before the pages pause is found, and none pauses them', async () => {
+  const { manager } = new FakeLocks();
+  const postMessage = vi.fn(() => void holdLock(manager, requestLock('/', '1')));
+  vi.stubGlobal('BroadcastChannel', function () {
+    return { postMessage, close: () => undefined };
+  });
+  for (let update = 0; update < 2; update++) expect(await pausePages(manager, '/')).toBe(false);
+  expect(postMessage).toHaveBeenCalledOnce();
 });
 
 test('a clock that is set back does not prolong the pause', () => {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
-import type { Catalog, UpstreamVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, VariantOf } from '../../../src/catalog/catalog.ts';
 import { storeFacts, writeSettings } from '../../../src/database/database.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
@@ -32,7 +32,7 @@ test('the facts of a former catalog are forgotten', async () => {
   expect([...(await readDeviceFacts(scope, locks))]).toEqual([]);
 });
 
-const server: UpstreamVariant = {
+const server: VariantOf<'upstream'> = {
   engine: 'upstream',
   name: 's',
   license: 'MIT',

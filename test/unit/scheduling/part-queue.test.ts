@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { LlamaEmbedder } from '../../../src/engines/llama-cpp/llama-embedder.ts';
-import { type Embedder, TransformersEngine } from '../../../src/engines/onnx/transformers-engine.ts';
+import { llamaEmbedder } from '../../../src/engines/wllama/llama-embedder.ts';
+import { type Embedder, TransformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import { delay } from '../../../src/base/async.ts';
 import { lastOf } from '../../support/last-of.ts';
@@ -23,7 +23,7 @@ const ENGINES = {
       },
       close: () => Promise.resolve(),
     };
-    return new LlamaEmbedder(llama, { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved: [] });
+    return llamaEmbedder(llama, { fingerprint: 'fake', dimensions: 2, contextLength: 400, reserved: [] });
   },
   transformers: (computed: string[]) => transformers(computed, 1),
   /** Two of the long texts fit into a batch. */

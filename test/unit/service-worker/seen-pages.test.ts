@@ -59,9 +59,10 @@ beforeEach(async () => {
     return response;
   });
   const { SeenPages: Pages } = await import('../../../sw/seen-pages.ts');
-  seen = new Pages({ offlinePage: 'offline.html' }, (request) => {
+  seen = new Pages({ offlinePage: 'offline.html' }, (request, isOffline = false) => {
     const text = built.get(new URL(request.url).pathname);
-    return text === undefined ? undefined : Promise.resolve(answer(text));
+    if (text === undefined) return undefined;
+    return isOffline || request.mode !== 'navigate' ? Promise.resolve(answer(text)) : fetch(request);
   });
 });
 
@@ -145,6 +146,16 @@ test.each<[string, ResponseInit]>([
   expect(await visit('/account')).toBe('other');
   server = offline;
   await expect(visit('/account')).rejects.toThrow();
+});
+
+test('two tabs that store different bodies of a page at once keep one of them', async () => {
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  const bodies = ['first', 'the second'];
+  server = () => answer(bodies.shift() ?? '');
+  await Promise.all([visit('/a'), visit('/a')]);
+  expect(warn).not.toHaveBeenCalled();
+  server = offline;
+  expect(await visit('/a')).toBe('the second');
 });
 
 test('a redirect, as after signing out, takes the place of what was stored', async () => {

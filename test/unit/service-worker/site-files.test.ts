@@ -263,6 +263,7 @@ test.each([
   [PAGES, 'later', 'no answer'],
   [PAGES, 'about.htm', 'no answer'],
   [['index.html', '404.html', 'app.js'], 'chats/7', 'index.html'],
+  [['index.html', '404.html', 'app.js'], 'docs/v1.2', 'index.html'],
   [['index.html', '404.html', 'app.js'], 'file.zip', 'no answer'],
   [['index.html', 'app.js'], '../other', 'no answer'],
   [['about.html', 'app.js'], 'chats/7', 'no answer'],
@@ -273,9 +274,9 @@ test.each([
   site();
   vi.stubGlobal('fetch', async (url: string) => new Response(url.slice(SITE.length)));
   await files.install();
-  const visit = async (): Promise<string | undefined> => {
+  const visit = async (isOffline = false): Promise<string | undefined> => {
     const request = Object.defineProperty(new Request(SITE + path), 'mode', { value: 'navigate' });
-    const answer = await files.respond(request)?.catch(() => undefined);
+    const answer = await files.respond(request, isOffline)?.catch(() => undefined);
     return answer?.status === 302 ? `to ${answer.headers.get('location')}` : answer?.text();
   };
   vi.stubGlobal('fetch', async () => Promise.reject(new TypeError('Failed to fetch')));
@@ -283,6 +284,7 @@ test.each([
   // The host knows the page better.
   vi.stubGlobal('fetch', async () => new Response('of the host'));
   expect((await visit()) ?? 'no answer').toBe(expected === 'no answer' ? expected : 'of the host');
+  expect((await visit(true)) ?? 'no answer').toBe(expected);
 });
 
 test.each(['https://site.example/', 'http://localhost:5173/'])(

@@ -63,8 +63,10 @@ describe('the log', () => {
     expect(last()).toMatchObject({ state: 'done', status: 200, error: 'internal_error' });
   });
 
-  test('cuts long paths, and addresses of clients', async () => {
-    const { service, last } = await traced();
+  test('cuts long paths, names of models and addresses of clients', async () => {
+    const { fetch, service, last } = await traced();
+    await fetch(PATH, chat({ model: 'm'.repeat(1_000_000) }));
+    expect(last()?.model).toHaveLength(200);
     const url = `https://site.example/${'a'.repeat(10_000)}`;
     await service(new Request(`https://site.example/v1/${'b'.repeat(10_000)}`), { id: 'c', url });
     const { path, client } = last() ?? {};

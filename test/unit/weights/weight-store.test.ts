@@ -3,9 +3,7 @@ import { createHash } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { recordName } from '../../../src/weights/backends/storage-backend.ts';
-import { parseRecord } from '../../../src/weights/integrity/integrity-record.ts';
-import { pathNote, replace, type StorageBackend } from '../../../src/weights/backends/storage-backend.ts';
+import { pathNote, replace } from '../../../src/weights/backends/storage-backend.ts';
 import { openStore } from './open-store.ts';
 import { holdLock, weightLock } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -34,44 +32,6 @@ test('a download goes on when a script steals its lock', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.test/', locks);
   expect((await store.file(file, options)).blob.size).toBe(file.bytes);
 });
-
-test('refuses bytes of another hash', async () => {
-  vi.stubGlobal('fetch', async () => new Response(new Uint8Array(1000)));
-  const store = openStore(new MemoryBackend(), 'http://site.test/');
-  await expect(store.file(file, options)).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
-});
-
-async function flipByte(backend: StorageBackend, at: number): Promise<void> {
-  const writer = await backend.write(file.sha256);
-  const stored = await writer.read(0, file.bytes);
-  await writer.write(
-    stored.map((byte, index) => (index === at ? byte ^ 1 : byte)),
-    0,
-  );
-  await writer.close();
-}
-
-test.each(['no record of chunks', 'a record cut short'])(
-  'with %s, a file is hashed as a whole, and has one then',
-  async (which) => {
-    vi.stubGlobal('fetch', async () => new Response(bytes));
-    const backend = new MemoryBackend();
-    await openStore(backend, 'http://site.test/').file(file, options);
-    const whole = (await (await backend.read(recordName(file.sha256)))?.text()) ?? '';
-    expect(parseRecord(whole, file.sha256)?.chunks).toEqual([file.sha256]);
-    const old = which === 'a record cut short' ? whole.slice(0, -9) : '{"path":"m/a.bin","bytes":1000}';
-    await replace(backend, recordName(file.sha256), old);
-    const later = openStore(backend, 'http://site.test/');
-    expect(await (await later.file(file, options)).intact).toBe(true);
-    const renewed = (await (await backend.read(recordName(file.sha256)))?.text()) ?? '';
-    // Where the file came from is no longer known.
-    expect(parseRecord(renewed, file.sha256)).toEqual({ ...parseRecord(whole, file.sha256), from: null });
-    await replace(backend, recordName(file.sha256), old);
-    await flipByte(backend, 999);
-    const last = openStore(backend, 'http://site.test/');
-    expect(await (await last.file(file, options)).intact).toBe(false);
-  },
-);
 
 test('what is stored leads from its path, until it is deleted', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));

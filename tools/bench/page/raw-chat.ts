@@ -5,7 +5,7 @@ import { once } from './once.ts';
 import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
 /**
- * `ours`: as src/engines/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
+ * `ours`: as src/engines/wllama/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
  * `package`: as `ours`, in the package's own WASM.
  */
 export type RawSettings = 'ours' | 'large-batches' | 'package';

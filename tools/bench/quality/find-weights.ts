@@ -1,7 +1,7 @@
 import { existsSync, openAsBlob } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Variant, WllamaVariant } from '../../../src/catalog/catalog.ts';
+import type { Variant, VariantOf } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { extendCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { startOfBlob } from '../../../src/gguf/byte-cursor.ts';
@@ -12,7 +12,7 @@ import { MODEL_LISTS } from '../../../src/node/model-lists.ts';
 export interface FoundWeights {
   /** Paths of its GGUF files. */
   paths: string[];
-  variant: Omit<WllamaVariant, 'files' | 'hub' | 'needs' | 'optIn' | 'toolChooser'>;
+  variant: Omit<VariantOf<'wllama'>, 'files' | 'hub' | 'needs' | 'optIn' | 'toolChooser'>;
 }
 
 const CONTEXT = 4096;

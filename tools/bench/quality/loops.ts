@@ -1,10 +1,10 @@
 import { openAsBlob } from 'node:fs';
 
-import type { VariantSampling } from '../../../src/catalog/catalog.ts';
+import type { VariantSampling } from '../../../src/catalog/default-sampling.ts';
 import { startOfBlob } from '../../../src/gguf/byte-cursor.ts';
 import { inspectModel } from '../../../src/gguf/inspect-model.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
-import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
+import { completionRequest } from '../../../src/engines/wllama/completion-format.ts';
 import { LlamaServer } from '../../../test/support/llama-server/llama-server.ts';
 import { openQuestions, quotations } from './questions.ts';
 

@@ -6,7 +6,7 @@ import type OpenAI from 'openai';
 import type { Page } from 'playwright';
 import { build } from 'vite';
 
-import type { Catalog, WeightFile, WllamaVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, WeightFile, VariantOf } from '../../../src/catalog/catalog.ts';
 import { launch } from '../../../test/support/launch.ts';
 import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
 import { openPage } from '../../../test/support/open-page.ts';
@@ -24,7 +24,7 @@ const FOLDER = 'public/models';
  */
 export async function withQualityPage(
   names: readonly string[],
-  toCatalog: (variants: WllamaVariant[]) => Catalog,
+  toCatalog: (variants: VariantOf<'wllama'>[]) => Catalog,
   work: (page: Page, catalog: Catalog) => Promise<void>,
 ): Promise<void> {
   await pullTestWeights();

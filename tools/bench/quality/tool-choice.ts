@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import type OpenAI from 'openai';
-import type { Catalog, CatalogModel, WllamaVariant } from '../../../src/catalog/catalog.ts';
+import type { Catalog, CatalogModel, VariantOf } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { answersOf, callsIn, withQualityPage } from './quality-page.ts';
 
@@ -57,9 +57,9 @@ export async function measureToolChoice(names: readonly string[], step: number):
 }
 
 /** Each model twice: by itself, and with the chooser. */
-function catalogOf(variants: readonly WllamaVariant[]): Catalog {
+function catalogOf(variants: readonly VariantOf<'wllama'>[]): Catalog {
   const models = variants.flatMap((variant): CatalogModel[] => {
-    const modelOf = (id: string, more: Partial<WllamaVariant>): CatalogModel => ({
+    const modelOf = (id: string, more: Partial<VariantOf<'wllama'>>): CatalogModel => ({
       id,
       kind: 'chat',
       created: 0,

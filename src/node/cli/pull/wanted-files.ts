@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
@@ -12,7 +11,7 @@ import {
   type WeightFile,
   type Manifest,
 } from '#catalog';
-import { naming, replaceFile } from '../../files.ts';
+import { readTextIfAny, replaceFile } from '../../files.ts';
 import { messageOf, ServiceError } from '#base';
 import { shown } from '../output.ts';
 import { commitOf, isCommit, listHubFiles } from '#weights/hub';
@@ -35,10 +34,7 @@ export async function writeManifest(
 /** Reads the manifest of a models folder; null: there is none. @throws PullError if it cannot be read */
 export async function readManifest(folder: string): Promise<Manifest | null> {
   const path = join(folder, MANIFEST);
-  const text = await naming(path, readFile(path, 'utf8')).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const text = await readTextIfAny(path);
   if (text === null) return null;
   const advice = 'Restore it, or move it elsewhere, and pull again.';
   let json: unknown;

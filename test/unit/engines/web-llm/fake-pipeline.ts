@@ -1,6 +1,6 @@
 import * as webLlm from '@mlc-ai/web-llm';
 
-import { WebLlmChatEngine } from '../../../../src/engines/web-llm/web-llm-engine.ts';
+import { webLlmEngine } from '../../../../src/engines/web-llm/web-llm-engine.ts';
 import type { MlcChatConfig } from '../../../../src/engines/web-llm/web-llm-files.ts';
 import {
   type Pipeline,
@@ -240,7 +240,7 @@ export function fakeWebLlm(replyPrefix?: string, contextLength = 400) {
   Object.defineProperty(engine, 'getLLMStates', { value: () => ['fake', pipeline, fullConfig] });
   const device = new EventTarget();
   const lost = new Promise((resolve) => device.addEventListener('lost', resolve));
-  const chat = new WebLlmChatEngine({
+  const chat = webLlmEngine({
     engine,
     watch,
     chatConfig,

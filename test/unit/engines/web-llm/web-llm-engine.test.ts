@@ -56,13 +56,13 @@ test('accepted comes before the prompt is computed', async () => {
   const gate = new AbortController();
   fake.pipeline.onForward = () =>
     new Promise((resolve) => gate.signal.addEventListener('abort', () => resolve(), { once: true }));
-  const events = fake.chat.run(ask('hi'), never);
+  const events = fake.chat.run(ask('hi'), never)[Symbol.asyncIterator]();
   expect((await events.next()).value).toMatchObject({ type: 'accepted' });
   expect(fake.pipeline.pieces).toBe(0);
   fake.pipeline.onForward = () => undefined;
   gate.abort();
   expect((await events.next()).value).toMatchObject({ type: 'delta', delta: { text: 'o' } });
-  await events.return();
+  await events.return?.();
 });
 
 test('the second turn counts its whole prompt, and says what the cache had of it', async () => {
@@ -355,7 +355,7 @@ test('an abort stops the tokens, ends the iterator and frees the lock', async ()
   const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(100);
   const controller = new AbortController();
-  const events = fake.chat.run(ask('hi'), controller.signal);
+  const events = fake.chat.run(ask('hi'), controller.signal)[Symbol.asyncIterator]();
   await events.next();
   await events.next();
   controller.abort(new Error('gone'));

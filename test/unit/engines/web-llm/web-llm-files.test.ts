@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
-import type { WebLlmVariant } from '../../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import { serveArtifacts } from '../../../../src/engines/web-llm/internals/artifact-cache.ts';
 import { asLoadFailure } from '../../../../src/engines/web-llm/web-llm-failures.ts';
 import { LIBRARY, openModelFiles } from '../../../../src/engines/web-llm/web-llm-files.ts';
 
-const variant: WebLlmVariant = {
+const variant: VariantOf<'web-llm'> = {
   engine: 'web-llm',
   name: 'tiny',
   license: 'Apache-2.0',

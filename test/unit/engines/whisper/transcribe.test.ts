@@ -4,7 +4,7 @@ import type { TranscriptionJob, TranscriptionProgress } from '../../../../src/jo
 import { createDeferred } from '../../../../src/base/async.ts';
 import { cutWindow } from '../../../../src/engines/whisper/cut-window.ts';
 import { type Listener, transcribeWindow } from '../../../../src/engines/whisper/transcribe-window.ts';
-import { WhisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
+import { whisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
 
 /** Tokens below 100 are words; 100 ends the text; from 110 on they are times. */
 const firstTimestamp = 110;
@@ -79,7 +79,7 @@ async function* pieces(seconds: readonly number[]) {
 }
 
 type Sound = AsyncGenerator<Float32Array<ArrayBuffer>, void, undefined>;
-type Calls = ConstructorParameters<typeof WhisperEngine>[0];
+type Calls = Parameters<typeof whisperEngine>[0];
 
 /** Progress of a transcription whose worker runs this model. */
 async function* transcribe(
@@ -96,7 +96,7 @@ async function* transcribe(
   const calls = { call: (call: (model: unknown) => unknown) => call(worker), end: () => undefined };
   const reader = { read: () => sound, end: () => undefined };
   const abilities = { languages: [], timesWords: true };
-  const engine = new WhisperEngine(calls as unknown as Calls, reader, abilities, 'tiny');
+  const engine = whisperEngine(calls as unknown as Calls, reader, abilities, 'tiny');
   const job = { task: 'transcribe', times: [], others: [], ...asked } as unknown as TranscriptionJob;
   for await (const event of engine.run(job, signal))
     if (event.type === 'delta' && event.progress) yield event.progress;

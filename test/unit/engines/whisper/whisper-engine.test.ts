@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { invalidField } from '../../../../src/base/errors/service-error.ts';
 import type { TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import { delay } from '../../../../src/base/async.ts';
-import { WhisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
+import { whisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
@@ -12,7 +12,7 @@ const job = { task: 'transcribe', times: [], others: [] } as unknown as Transcri
 const idle = { call: () => Promise.reject(new Error('called')), end: () => undefined };
 const abilities = { languages: [], timesWords: false };
 
-type Reader = ConstructorParameters<typeof WhisperEngine>[1];
+type Reader = Parameters<typeof whisperEngine>[1];
 type Sound = ReturnType<Reader['read']>;
 
 const readerOf = (read: () => Sound): Reader => ({ read, end: () => undefined });
@@ -25,8 +25,9 @@ test.for([
   [{ others: [['include[]', 'logprobs']] }, 'include[]', /are in `verbose_json`\.$/],
   [{ others: [['known_speaker_names[]', 'Ann']] }, 'known_speaker_names[]', /speakers are not distinguished/],
 ] as const)('%j is a 400 where the model is not able to', async ([asked, param, message]) => {
-  const engine = new WhisperEngine(idle, silent, abilities, 'tiny');
-  const answer = engine.run({ ...job, ...asked } as unknown as TranscriptionJob, AbortSignal.abort());
+  const engine = whisperEngine(idle, silent, abilities, 'tiny');
+  const bad = { ...job, ...asked } as unknown as TranscriptionJob;
+  const answer = engine.run(bad, AbortSignal.abort())[Symbol.asyncIterator]();
   await expect(answer.next()).rejects.toMatchObject({
     wire: {
       status: 400,
@@ -38,12 +39,12 @@ test.for([
 });
 
 test.each(['languages[]', 'keywords[]', 'chunking_strategy'])('%s is accepted', async (name) => {
-  const engine = new WhisperEngine(idle, silent, abilities, 'tiny');
-  const answer = engine.run({ ...job, others: [[name, 'x']] }, AbortSignal.abort());
+  const engine = whisperEngine(idle, silent, abilities, 'tiny');
+  const answer = engine.run({ ...job, others: [[name, 'x']] }, AbortSignal.abort())[Symbol.asyncIterator]();
   await expect(answer.next()).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-type Calls = ConstructorParameters<typeof WhisperEngine>[0];
+type Calls = Parameters<typeof whisperEngine>[0];
 type Model = Parameters<Parameters<Calls['call']>[0]>[0];
 
 /** A worker that runs this. */
@@ -71,8 +72,8 @@ test('the error describes what is wrong with a file, and the model stays loaded'
   const damaged = readerOf(async function* () {
     throw invalidField('file', 'is damaged');
   });
-  const engine = new WhisperEngine(worker, damaged, abilities, 'tiny');
-  const events = engine.run(readJob, new AbortController().signal);
+  const engine = whisperEngine(worker, damaged, abilities, 'tiny');
+  const events = engine.run(readJob, new AbortController().signal)[Symbol.asyncIterator]();
   await expect(events.next()).rejects.toMatchObject({
     wire: { status: 400, param: 'file', message: '`file` is damaged.' },
   });
@@ -81,17 +82,17 @@ test('the error describes what is wrong with a file, and the model stays loaded'
 
 test('a model that fails is an engine that crashed', async () => {
   const { worker } = workerOf(() => Promise.reject(new Error('a bare number')));
-  const engine = new WhisperEngine(worker, loud, abilities, 'tiny');
-  const events = engine.run(readJob, new AbortController().signal);
+  const engine = whisperEngine(worker, loud, abilities, 'tiny');
+  const events = engine.run(readJob, new AbortController().signal)[Symbol.asyncIterator]();
   await events.next();
   await expect(events.next()).rejects.toMatchObject({ wire: { code: 'engine_crashed' } });
 });
 
 test('a step of the model may take any time; after an abort it has a minute', async () => {
   const { worker, end } = workerOf(() => new Promise(() => undefined));
-  const engine = new WhisperEngine(worker, loud, abilities, 'tiny');
+  const engine = whisperEngine(worker, loud, abilities, 'tiny');
   const abort = new AbortController();
-  const events = engine.run(readJob, abort.signal);
+  const events = engine.run(readJob, abort.signal)[Symbol.asyncIterator]();
   expect(await events.next()).toMatchObject({ value: { type: 'accepted' } });
   const next = events.next();
   next.catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 import { expect, test } from 'vitest';
 
-import { LlamaReplyReader } from '../../../../src/engines/llama-cpp/completion-format.ts';
+import { LlamaReplyReader } from '../../../../src/engines/wllama/completion-format.ts';
 import {
   NativeLog,
   RequestRejectedError,

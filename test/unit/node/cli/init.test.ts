@@ -258,6 +258,26 @@ test('--offline keeps the permissions of the pages that it marks', async () => {
   expect((await stat(page)).mode & 0o777).toBe(0o640);
 });
 
+test('--offline keeps pages that are links, and changes none that lies elsewhere', async () => {
+  const page = '<!doctype html><head></head><script src="/app-abc12345.js"></script>';
+  await fill(base, { 'elsewhere/page.html': page, 'site/index.html': page });
+  for (const [name, target] of Object.entries({
+    'home.html': 'index.html',
+    more: '../elsewhere',
+    loop: '.',
+    'none.html': 'nowhere',
+  }))
+    await symlink(target, join(site, name));
+  expect(await init(site, '--offline')).toMatchObject({ status: 0, errors: '' });
+  const script = (await contents())['localtext-sw.js'] ?? '';
+  expect([...script.matchAll(/"url":"([^"]*html)"/g)].map(([, url]) => url)).toEqual([
+    'home.html',
+    'index.html',
+    'more/page.html',
+  ]);
+  expect(await readFile(join(base, 'elsewhere/page.html'), 'utf8')).toBe(page);
+});
+
 test('the error names a list that is a folder, and a page whose name is not UTF-8', async () => {
   await fill(site, { 'localtext-files.json/own': '' });
   const list = join(site, 'localtext-files.json');

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
@@ -30,7 +30,7 @@ beforeEach(async () => {
   baseUrl = `${await listen(server)}/v1`;
 });
 
-function serverAt(more: Partial<UpstreamVariant> = {}): UpstreamServer {
+function serverAt(more: Partial<VariantOf<'upstream'>> = {}): UpstreamServer {
   const common = { license: 'MIT', contextLength: 4096, files: [], model: 'theirs', baseUrl };
   return new UpstreamServer({ engine: 'upstream', name: 'server', ...common, ...more }, undefined, () => {});
 }
@@ -43,7 +43,7 @@ const chatJob = (prompt: string | ChatJob['input']): ChatJob => {
 
 async function ask(
   prompt: string | ChatJob['input'] = 'hi',
-  more: Partial<UpstreamVariant> = {},
+  more: Partial<VariantOf<'upstream'>> = {},
 ): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
   for await (const event of runOnServer(serverAt(more), chatJob(prompt), never))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { Catalog, WllamaVariant } from '../../../../src/catalog/catalog.ts';
+import type { Catalog, VariantOf } from '../../../../src/catalog/catalog.ts';
 import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { toUpstreamRequest } from '../../../../src/routing/upstream/upstream-request.ts';
@@ -8,7 +8,7 @@ import { fakeService } from '../../../support/fake-service.ts';
 
 const CHAT = '/v1/chat/completions';
 const weights = { path: 'w', bytes: 1, sha256: '' };
-const variant: WllamaVariant = {
+const variant: VariantOf<'wllama'> = {
   engine: 'wllama',
   name: 'v',
   license: 'MIT',
@@ -16,7 +16,7 @@ const variant: WllamaVariant = {
   files: [weights],
 };
 const seeing = { ...variant, files: [{ path: 'p', bytes: 1, sha256: '', role: 'projector' as const }] };
-const model = (id: string, variants: WllamaVariant[]) => ({
+const model = (id: string, variants: VariantOf<'wllama'>[]) => ({
   id,
   kind: 'chat' as const,
   created: 1,

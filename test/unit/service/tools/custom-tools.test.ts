@@ -144,7 +144,6 @@ describe('chat completions', () => {
             strict: true,
           },
         ],
-        isNamed: false,
         maxCalls: 1,
       });
       const parts = called('run', json)

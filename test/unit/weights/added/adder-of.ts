@@ -1,7 +1,7 @@
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { detectDevice } from '../../../../src/engine-kit/device.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
+import { ENGINES } from '../../../../src/engines/index.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/weights/added/model-adder.ts';
 import type { weightsService } from '../weights-service.ts';
 
@@ -17,6 +17,7 @@ export function adderOf(
     catalog,
     engines: ENGINES,
     added: [...saved],
+    read: async () => [...saved],
     save: async (models) => void saved.splice(0, saved.length, ...models),
     publish: (all) => modelStorage.setCatalog(all),
     store,

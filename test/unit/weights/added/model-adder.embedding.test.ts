@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { addedFormat, listModels } from '../../../../src/weights/added/repository-models.ts';
-import { ENGINES } from '../../../../src/engines/registry.ts';
+import { ENGINES } from '../../../../src/engines/index.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';

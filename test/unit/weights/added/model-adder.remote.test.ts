@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import { ggufFormat } from '../../../../src/engines/llama-cpp/gguf-format.ts';
+import { ggufFormat } from '../../../../src/engines/wllama/gguf-format.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { VariantFiles } from '../../../../src/weights/sources/variant-files.ts';
 import { ModelHub } from '../../../support/model-hub.ts';

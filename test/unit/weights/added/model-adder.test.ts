@@ -95,7 +95,9 @@ test('its parts are put into their order', async () => {
   await expect(add(source(first))).rejects.toThrow(/part of a model of 2 files, and 1 were given/);
 });
 
-test('the same model again is the same; under another id it is refused', async () => {
+test('the same model again is the same, also with its record cleared; under another id it is refused', async () => {
+  await add(source(gguf('Once')));
+  saved.length = 0;
   const model = await add(source(gguf('Twice')));
   expect(await add(source(gguf('Twice')))).toEqual(model);
   await expect(add(source(gguf('Twice')), 'other')).rejects.toMatchObject({ wire: { code: 'model_exists' } });

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 
 import { createDeferred } from '../../../../src/base/async.ts';
-import { download } from '../../../../src/weights/download/download.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
 import type { WeightStore } from '../../../../src/weights/weight-store.ts';
@@ -129,44 +128,6 @@ test('a server of another origin that compresses, and hides it', async () => {
   onTestFinished(() => void vi.unstubAllGlobals());
   expect(await loadsWhole(store)).toBe(true);
   expect(site.asked.filter((range) => range === undefined)).toHaveLength(1);
-});
-
-test('connections on which nothing comes any more are given up, and the rest is requested again', async () => {
-  const { server: site, backend } = await setUp({ stallAfter: 1000 });
-  const options = {
-    url: site.url,
-    name: 'x',
-    signal: never,
-    idleTimeoutMs: 100,
-    onProgress: () => undefined,
-  };
-  setTimeout(() => delete site.behaviour.stallAfter, 300);
-  await download(backend, file, options);
-  const blob = await backend.read('x');
-  expect(blob && (await whole(blob))).toBe(true);
-});
-
-test('a server that stalls again and again: said with how much has come, which a later visit goes on from', async () => {
-  const { server: site, backend } = await setUp();
-  const options = { url: site.url, name: 'x', signal: never };
-  const onProgress = (bytes: number): void => {
-    if (bytes >= CHUNK_BYTES) site.behaviour.stallAfter = 0;
-  };
-  const failure: unknown = await download(backend, file, {
-    ...options,
-    onProgress,
-    idleTimeoutMs: 100,
-  }).catch((error: unknown) => error);
-  expect(failure).toMatchObject({ wire: { code: 'weights_unavailable' } });
-  const [, kept = ''] =
-    /m\/a\.bin .* nothing for 0\.1 s, .* (\d+) of its \d+ bytes are stored/.exec(String(failure)) ?? [];
-  expect(Number(kept)).toBeGreaterThanOrEqual(CHUNK_BYTES);
-  expect(Number(kept)).toBeLessThan(body.length);
-  delete site.behaviour.stallAfter;
-  site.asked.length = 0;
-  await download(backend, file, { ...options, onProgress: () => undefined });
-  // A request of the first visit may arrive after its end.
-  expect([...new Set(site.asked)]).toHaveLength(6 - Math.ceil(Number(kept) / CHUNK_BYTES));
 });
 
 test('a server of which some machines have no ranges: the rest comes over one connection', async () => {

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import type { WllamaVariant } from '../../../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import { readStart } from '../../../../src/weights/sources/read-start.ts';
 import { listHubFiles, readRepository } from '../../../../src/weights/sources/hub-source.ts';
 import { listen } from '../../../support/listen.ts';
@@ -95,7 +95,7 @@ const hub = {
   files: ['model.gguf'],
   approximateBytes: 100,
 };
-const variant: WllamaVariant = {
+const variant: VariantOf<'wllama'> = {
   engine: 'wllama',
   name: 'model',
   license: 'MIT',

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { link, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -252,6 +252,14 @@ test.each([
   await expect(pull(options())).rejects.toThrow(`${path} ${message}`);
   expect(await readFile(path, 'utf8')).toBe(text);
   expect(downloads()).toEqual([]);
+});
+
+test('a link in place of the manifest that leads nowhere stays', async () => {
+  const path = join(base, 'site/manifest.json');
+  await mkdir(join(base, 'site'));
+  await symlink('nowhere', path);
+  await expect(pull(options())).rejects.toThrow(`${path} is a link to a file that does not exist.`);
+  expect(await readlink(path)).toBe('nowhere');
 });
 
 test('fields of others in a manifest stay', async () => {

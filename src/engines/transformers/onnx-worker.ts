@@ -1,0 +1,94 @@
+import { AutoModel, type PreTrainedModel, Tensor } from '@huggingface/transformers';
+import { transfer } from 'comlink';
+
+import type { TransformersVariant } from './rules.ts';
+import { configure } from './configure.ts';
+import type { Runtime } from './runtime-files.ts';
+import { dataFilesOf, graphOf } from './transformers-files.ts';
+import type { ReadFile } from './weight-files.ts';
+
+let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } | null = null;
+
+/**
+ * Runs one model in a worker: onnxruntime compiles and computes on the calling thread, and a failed session leaves
+ * transformers.js unusable in its thread.
+ */
+export const onnxWorker = {
+  /** @throws the runtime's error */
+  async load(variant: TransformersVariant, runtime: Runtime, read: ReadFile): Promise<void> {
+    configure(variant.name, runtime, read);
+    const model = await AutoModel.from_pretrained(variant.name, {
+      device: variant.backend ?? 'wasm',
+      // `model_file_name` is the whole name: transformers.js appends nothing for this type.
+      dtype: 'fp32',
+      model_file_name: graphOf(variant),
+      use_external_data_format: dataFilesOf(variant),
+    });
+    loaded = { model, pooling: variant.pooling };
+  },
+
+  /** Computes one L2-normalised vector per sequence. */
+  async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
+    if (!loaded) throw new Error('no model is loaded');
+    const vectors = await runModel(loaded.model, batch, loaded.pooling);
+    return transfer(
+      vectors,
+      vectors.map(({ buffer }) => buffer),
+    );
+  },
+};
+
+/** Pools the states of a sequence's first `length` tokens into an L2-normalised vector. The rest is padding. */
+function pool(
+  states: Float32Array,
+  length: number,
+  width: number,
+  pooling: TransformersVariant['pooling'],
+): Float32Array<ArrayBuffer> {
+  const vector = new Float32Array(width);
+  const from = pooling === 'last_token' ? length - 1 : 0;
+  const to = pooling === 'cls' ? 1 : length;
+  for (let token = from; token < to; token++) {
+    for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) + (states[token * width + i] ?? 0);
+  }
+  let sum = 0;
+  for (const x of vector) sum += x * x;
+  // The mean's divisor cancels out in the normalization.
+  const norm = Math.sqrt(sum) || 1;
+  for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) / norm;
+  return vector;
+}
+
+async function runModel(
+  model: PreTrainedModel,
+  batch: readonly (readonly number[])[],
+  pooling: TransformersVariant['pooling'],
+): Promise<Float32Array<ArrayBuffer>[]> {
+  const rows = batch.length;
+  const columns = Math.max(...batch.map(({ length }) => length));
+  const ids = new BigInt64Array(rows * columns);
+  const mask = new BigInt64Array(rows * columns);
+  batch.forEach((sequence, row) => {
+    sequence.forEach((id, column) => {
+      ids[row * columns + column] = BigInt(id);
+      mask[row * columns + column] = 1n;
+    });
+  });
+  const dims = [rows, columns];
+  const outputs = (await model({
+    input_ids: new Tensor('int64', ids, dims),
+    attention_mask: new Tensor('int64', mask, dims),
+    token_type_ids: new Tensor('int64', new BigInt64Array(rows * columns), dims),
+  })) as Record<string, Tensor>;
+  // Exporters' names for the states of all tokens.
+  const hidden = outputs['last_hidden_state'] ?? outputs['token_embeddings'];
+  if (!hidden)
+    throw new Error(`the model gives no last_hidden_state, but ${Object.keys(outputs).join(', ')}`);
+  const states = hidden.data as Float32Array;
+  const width = states.length / (rows * columns);
+  const vectors = batch.map(({ length }, row) =>
+    pool(states.subarray(row * columns * width, (row + 1) * columns * width), length, width, pooling),
+  );
+  hidden.dispose();
+  return vectors;
+}

@@ -1,0 +1,347 @@
+import type { EmbeddingTraining } from '#catalog';
+import type { TransformersVariant } from './rules.ts';
+import type { EmbeddingJob, Events } from '#jobs';
+import type { Engine } from '#engine-kit';
+import { engineCrashed, rateLimited, requestError, ServiceError, abortable, withTimeout } from '#base';
+import {
+  beginEmbedding,
+  type Embedding,
+  inputTooLong,
+  refuseOversizedInput,
+  vectorFault,
+} from '../embedding-rules.ts';
+import { inParts, PartQueue, nextPart, type Parts } from '#scheduling';
+
+/**
+ * Maximum number of tokens in a batch, padding included. On the CPU padding costs as much as text, and 512 was
+ * fastest. On a GPU each batch has the overhead of its kernel launches: docs/decisions/gpu.md.
+ */
+const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
+
+/**
+ * Minimum number of requests waiting for the CPU for which batches are small, so that a new request waits less: one
+ * client has often abandoned the earlier ones. Short texts of many requests still share a batch.
+ */
+const CROWD = 5;
+const CROWD_TOKENS = 64;
+
+/** How long batches stay small after a request was aborted, in milliseconds: a search field sends the next request soon. */
+const GIVEN_UP_MS = 5000;
+
+/** Approximate number of waiting texts that a batch is chosen from. Comparing all would take longer than the batch. */
+const CANDIDATES = 1024;
+
+/** Maximum number of texts in all pending requests. */
+const MAX_TEXTS = 2 ** 18;
+const RETRY_AFTER_MS = 5000;
+
+export interface Sequence {
+  readonly ids: readonly number[];
+}
+
+interface BatchLimits {
+  /** Maximum number of tokens, padding included. */
+  tokens: number;
+  sequences: number;
+}
+
+/**
+ * Fills a batch with the candidates closest in length to `seed`, which minimizes padding, while the
+ * padded batch stays within the limits. `seed` alone may exceed them.
+ * @param begun sequences that are already in the batch
+ */
+export function chooseBatch<S extends Sequence>(
+  seed: S,
+  candidates: readonly S[],
+  { tokens, sequences }: BatchLimits,
+  begun: readonly S[] = [seed],
+): S[] {
+  const batch = [...begun];
+  let longest = Math.max(...batch.map(({ ids }) => ids.length));
+  const distance = ({ ids }: S): number => Math.abs(ids.length - seed.ids.length);
+  for (const candidate of candidates.toSorted((a, b) => distance(a) - distance(b))) {
+    if (begun.includes(candidate)) continue;
+    const padded = Math.max(longest, candidate.ids.length) * (batch.length + 1);
+    if (padded > tokens || batch.length >= sequences) break;
+    batch.push(candidate);
+    longest = Math.max(longest, candidate.ids.length);
+  }
+  return batch;
+}
+
+/**
+ * How long a batch may continue after all its requests are settled: a hostile model's graph may loop forever. The
+ * next request then reloads the model.
+ */
+const ABANDONED_MS = 30_000;
+
+/** Token ids of a text, special tokens included; only their number if they exceed the context. */
+export type TokenizedText = number[] | number;
+
+/** Model and tokenizer, as batching uses them. */
+export interface Embedder {
+  tokenizer: {
+    /** @param cutTo maximum tokens of each text, which is cut to them and to the context @throws ServiceError */
+    tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]>;
+    /** Adds the special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
+    wrap(ids: readonly number[]): number[] | null;
+  };
+  /** Computes one L2-normalised vector per sequence. */
+  run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]>;
+  /** Ends the workers of both. */
+  dispose(): void;
+}
+
+/** Number of characters after which a tokenizing slice ends; it has at least one text. About 5 ms. */
+const SLICE_CHARACTERS = 8192;
+
+type Vector = Float32Array<ArrayBuffer>;
+
+type EmbedderVariant = Pick<
+  TransformersVariant,
+  'contextLength' | 'backend' | 'dimensions' | 'maxBatchSize' | keyof EmbeddingTraining
+>;
+
+interface Item {
+  ids: number[];
+  index: number;
+  request: Request;
+}
+
+interface Request extends Parts {
+  /** Texts that are not in a batch yet. */
+  waiting: readonly Item[];
+  vectors: Vector[];
+  settled: boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Embeds the texts of all pending requests in shared batches, one after another. A batch begins with a text of the
+ * request that is due, and is filled with the texts of any request that are closest in length.
+ */
+export class TransformersEngine implements Engine<'embedding'> {
+  readonly kind = 'embedding';
+  readonly fingerprint: string;
+  /** Unlimited, as requests share batches. */
+  readonly slots = Number.POSITIVE_INFINITY;
+  readonly traits = {};
+  readonly #embedder: Embedder;
+  readonly #variant: EmbedderVariant;
+  readonly #limits: BatchLimits;
+  readonly #isOnCpu: boolean;
+  /** Time at which a request was last aborted. */
+  #givenUpAt = Number.NEGATIVE_INFINITY;
+  readonly #tokenizing = new PartQueue();
+  /** Number of texts in all pending requests. */
+  #texts = 0;
+  /** Requests with waiting texts, in the order in which they began to wait for a batch. */
+  #waiting: Request[] = [];
+  /** Number of batches so far. */
+  #batches = 0;
+  #running: Promise<void> | null = null;
+  /** The running batch. */
+  #batch: readonly Item[] = [];
+  #abandoned: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(embedder: Embedder, variant: EmbedderVariant, fingerprint: string) {
+    this.#embedder = embedder;
+    this.#variant = variant;
+    const { backend = 'wasm', maxBatchSize: sequences = Number.POSITIVE_INFINITY } = variant;
+    this.#limits = { tokens: BATCH_TOKENS[backend], sequences };
+    this.#isOnCpu = backend === 'wasm';
+    this.fingerprint = fingerprint;
+  }
+
+  async *run(job: EmbeddingJob, signal: AbortSignal, onPrefill?: () => void): Events<'embedding'> {
+    signal.throwIfAborted();
+    onPrefill?.();
+    const embedding = beginEmbedding(job, this.#variant, this.fingerprint);
+    const { length } = inputsOf(embedding.input);
+    if (this.#texts + length > MAX_TEXTS) throw tooManyTexts();
+    this.#texts += length;
+    try {
+      // Both queues share the arrival number: requests need not be tokenized in order of arrival.
+      const place = inParts(length);
+      const sequences = await this.#sequences(embedding, place, signal);
+      const promptTokens = sequences.reduce((sum, ids) => sum + ids.length, 0);
+      signal.throwIfAborted();
+      yield embedding.toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
+    } finally {
+      this.#texts -= length;
+      if (signal.aborted) this.#givenUpAt = performance.now();
+    }
+  }
+
+  async unload(): Promise<void> {
+    if (this.#running) await withTimeout(this.#running, ABANDONED_MS);
+    this.#embedder.dispose();
+  }
+
+  #enqueue(sequences: number[][], place: Parts, signal: AbortSignal): Promise<Vector[]> {
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        request.settled = true;
+        signal.removeEventListener('abort', onAbort);
+        this.#stopWaiting(request);
+      };
+      const request: Request = {
+        ...place,
+        waiting: [],
+        vectors: Array.from({ length: sequences.length }),
+        left: sequences.length,
+        settled: false,
+        resolve: () => {
+          settle();
+          resolve(request.vectors);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      };
+      const onAbort = () => {
+        request.reject(signal.reason);
+        this.#endAbandoned();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      request.waiting = sequences.map((ids, index) => ({ ids, index, request }));
+      this.#waiting.push(request);
+      // Requests that arrive in the same task share the first batch.
+      setTimeout(() => {
+        this.#running ??= this.#runAll().finally(() => {
+          this.#running = null;
+        });
+      });
+    });
+  }
+
+  async #runAll(): Promise<void> {
+    for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#runBatch(batch);
+  }
+
+  #nextBatch(): Item[] | null {
+    const due = nextPart(this.#waiting, this.#batches);
+    const [seed] = due?.waiting ?? [];
+    if (!due || !seed) return null;
+    this.#batches++;
+    return this.#takeBatch(seed, due);
+  }
+
+  #stopWaiting(request: Request): void {
+    this.#waiting = this.#waiting.filter((each) => each !== request);
+  }
+
+  #takeBatch(seed: Item, due: Request): Item[] {
+    const isCrowd =
+      this.#isOnCpu && (this.#waiting.length >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS);
+    const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
+    // In a crowd, prefer the request's own texts: if their lengths differ, it would need a batch for each.
+    const begun = isCrowd ? chooseBatch(seed, due.waiting.slice(0, CANDIDATES), limits) : [seed];
+    const batch = chooseBatch(seed, this.#candidates(due), limits, begun);
+    const batched = new Set(batch);
+    for (const request of new Set(batch.map((item) => item.request))) {
+      request.waiting = request.waiting.filter((item) => !batched.has(item));
+      if (request.waiting.length === 0) this.#stopWaiting(request);
+    }
+    if (due.waiting.length > 0) {
+      this.#stopWaiting(due);
+      this.#waiting.push(due);
+    }
+    return batch;
+  }
+
+  /** Lists waiting texts, those of the request first. */
+  #candidates(due: Request): Item[] {
+    const candidates: Item[] = [];
+    for (const { waiting } of [due, ...this.#waiting.filter((each) => each !== due)]) {
+      if (candidates.length >= CANDIDATES) break;
+      candidates.push(...waiting.slice(0, CANDIDATES));
+    }
+    return candidates;
+  }
+
+  async #runBatch(batch: Item[]): Promise<void> {
+    this.#batch = batch;
+    try {
+      const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
+      batch.forEach(({ request, index }, row) => {
+        const vector = vectors[row];
+        if (!vector) throw new Error('the model returned fewer vectors than texts');
+        const fault = vectorFault(vector, this.#variant.dimensions);
+        if (fault) return request.reject(fault);
+        request.vectors[index] = vector;
+        if (--request.left === 0) request.resolve();
+      });
+    } catch (error) {
+      console.error('localtext: an embedding batch failed', error);
+      // A ServiceError is the reason why the worker ended, such as a lost GPU.
+      const failure = error instanceof ServiceError ? error : engineCrashed(error);
+      for (const request of new Set(batch.map((item) => item.request))) request.reject(failure);
+    } finally {
+      this.#batch = [];
+      clearTimeout(this.#abandoned);
+      this.#abandoned = undefined;
+    }
+  }
+
+  #endAbandoned(): void {
+    if (this.#batch.length === 0 || !this.#batch.every(({ request }) => request.settled)) return;
+    this.#abandoned ??= setTimeout(() => this.#embedder.dispose(), ABANDONED_MS);
+  }
+
+  async #sequences(embedding: Embedding, place: Parts, signal: AbortSignal): Promise<number[][]> {
+    const sequences: number[][] = [];
+    while (place.left > 0) {
+      const slice = this.#tokenizing.run(place, async () => {
+        signal.throwIfAborted();
+        const next = await this.#tokenizeSlice(embedding, sequences.length);
+        place.left -= next.length;
+        return next;
+      });
+      // An abort ends the wait; the slice lasts until its texts are tokenized.
+      sequences.push(...(await abortable(slice, signal)));
+    }
+    return sequences;
+  }
+
+  /** Tokenizes the inputs of one slice, starting at `from`. */
+  async #tokenizeSlice({ input, placeOf, cutOf }: Embedding, from: number): Promise<number[][]> {
+    const { contextLength } = this.#variant;
+    const inputs: readonly (string | readonly number[])[] = inputsOf(input);
+    const cutTo = cutOf(from);
+    let end = from;
+    for (let characters = 0; end < inputs.length && characters < SLICE_CHARACTERS; end++) {
+      if (cutOf(end) !== cutTo) break;
+      const next = inputs[end] ?? [];
+      refuseOversizedInput(next, placeOf(end), contextLength);
+      characters += next.length;
+    }
+    const tokenized =
+      'texts' in input
+        ? await this.#embedder.tokenizer.tokenize(input.texts.slice(from, end), cutTo)
+        : input.tokens.slice(from, end).map((ids, at) => this.#wrap(ids, from + at));
+    return tokenized.map((ids, at) => {
+      const length = typeof ids === 'number' ? ids : ids.length;
+      if (typeof ids === 'number' || length > contextLength)
+        throw inputTooLong(placeOf(from + at), String(length), contextLength);
+      return ids;
+    });
+  }
+
+  #wrap(ids: readonly number[], index: number): number[] {
+    const wrapped = this.#embedder.tokenizer.wrap(ids);
+    if (wrapped) return wrapped;
+    const at = `input[${index}]`;
+    throw requestError(400, `\`${at}\` has a token id that this model lacks.`, null, at);
+  }
+}
+
+const inputsOf = (input: EmbeddingJob['input']) => ('texts' in input ? input.texts : input.tokens);
+
+const tooManyTexts = (): ServiceError =>
+  rateLimited(
+    `Pending requests have reached this model's limit of ${MAX_TEXTS} texts. Retry in ${RETRY_AFTER_MS / 1000} s.`,
+    RETRY_AFTER_MS,
+  );

@@ -1,0 +1,179 @@
+import { z } from '#base/full-zod';
+
+import type { VariantOf } from '#catalog';
+import type { TransformersVariant } from './rules.ts';
+import { isOutOfMemory, outOfMemory, type EngineContext } from '#engine-kit';
+import { corruptFile, serverError, ServiceError, messageOf } from '#base';
+
+/** A variant that onnxruntime runs. */
+export type OnnxVariant = TransformersVariant | VariantOf<'whisper'> | VariantOf<'voice'>;
+
+const CONFIG = 'config.json';
+const TOKENIZER = 'tokenizer.json';
+const TOKENIZER_FILES = ['tokenizer_config.json', TOKENIZER];
+
+const MAX_JSON_BYTES = 4 * 2 ** 20;
+/** Maximum size of a tokenizer's file. The largest vocabularies take half of it. */
+const MAX_TOKENIZER_BYTES = 64 * 2 ** 20;
+const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
+
+/** Bounds for numbers that transformers.js loops up to. No real model exceeds them. */
+const layers = z.int().positive().max(4096).optional();
+const size = z.int().positive().max(16_777_216).optional();
+const configSchema = z.looseObject({
+  model_type: z.string().min(1),
+  vocab_size: size,
+  hidden_size: size,
+  head_dim: size,
+  num_hidden_layers: layers,
+  num_attention_heads: layers,
+  num_key_value_heads: layers,
+  n_layer: layers,
+  layer_types: z.array(z.string()).max(4096).optional(),
+});
+
+/** Folder of the model's files, ending in `/`, or ''. */
+export function folderOf({ files }: OnnxVariant): string {
+  const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
+  return config ? config.path.slice(0, -CONFIG.length) : '';
+}
+
+/** Name of the graph's file without its extension. Only the catalog's file list decides which quantization is loaded. */
+export const graphOf = (variant: OnnxVariant): string =>
+  namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
+
+/** transformers.js's names for a graph's quantizations, by suffix of the file name. */
+const BUILDS = {
+  '': 'fp32',
+  _fp16: 'fp16',
+  _int8: 'int8',
+  _uint8: 'uint8',
+  _quantized: 'q8',
+  _q4: 'q4',
+  _q4f16: 'q4f16',
+  _bnb4: 'bnb4',
+} as const;
+export type Build = (typeof BUILDS)[keyof typeof BUILDS];
+
+/** Maps each part of a model to its quantization in the file list. */
+export function buildsOf(variant: OnnxVariant, parts: readonly string[]): Record<string, Build> {
+  const graphs = namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? []);
+  const builds = new Map<string, Build>(Object.entries(BUILDS));
+  return Object.fromEntries(
+    parts.map((part) => {
+      const ends = graphs.flatMap((name) => (name.startsWith(part) ? name.slice(part.length) : []));
+      return [part, ends.flatMap((end) => builds.get(end) ?? [])[0] ?? 'fp32'];
+    }),
+  );
+}
+
+/** Number of files beside the graph that hold its tensors. */
+export function dataFilesOf(variant: TransformersVariant): number {
+  const start = `onnx/${graphOf(variant)}.onnx_data`;
+  const parts = namesOf(variant).filter((name) => name.startsWith(start)).length;
+  return parts || (namesOf(variant).includes('model.safetensors') ? 1 : 0);
+}
+
+/** Lists the files in the model's folder, by name. */
+const namesOf = (variant: OnnxVariant): string[] => {
+  const folder = folderOf(variant);
+  return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
+};
+
+/**
+ * Validates the config before transformers.js reads it, which absurd numbers would keep busy forever.
+ * @throws ServiceError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
+ */
+export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
+  requireFiles(variant, [CONFIG, ...TOKENIZER_FILES]);
+  if (!namesOf(variant).some((name) => GRAPH.test(name))) requireFiles(variant, ['onnx/model.onnx']);
+  const path = folderOf(variant) + CONFIG;
+  const parsed = configSchema.safeParse(await readJson(path, context));
+  if (parsed.success) return;
+  const [issue] = parsed.error.issues;
+  throw corruptFile(path, `is not a model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+/**
+ * Checks that a variant has the needed files. A graph's name stands for its quantizations, too.
+ * @throws ServiceError `weights_unavailable` naming a file that the catalog lacks
+ */
+export function requireFiles(variant: OnnxVariant, needed: readonly string[]): void {
+  const names = namesOf(variant);
+  const isListed = (name: string): boolean => {
+    const stem = name.replace(/\.onnx$/, '');
+    return names.some(
+      (each) => each === name || (stem !== name && each.startsWith(stem) && GRAPH.test(each)),
+    );
+  };
+  const missing = needed.find((name) => !isListed(name));
+  if (missing === undefined) return;
+  const message = `${variant.name} needs the file ${folderOf(variant)}${missing}, which the catalog does not list.`;
+  throw serverError('weights_unavailable', message);
+}
+
+/** Reads the files of a variant's tokenizer, by name. @throws ServiceError `weights_corrupt` if one is too large */
+export async function readTokenizerFiles(
+  variant: TransformersVariant,
+  context: EngineContext,
+): Promise<ReadonlyMap<string, Blob>> {
+  const read = async (name: string): Promise<[string, Blob]> => {
+    const maxBytes = name === TOKENIZER ? MAX_TOKENIZER_BYTES : MAX_JSON_BYTES;
+    return [name, await readBounded(folderOf(variant) + name, maxBytes, context)];
+  };
+  return new Map(await Promise.all(TOKENIZER_FILES.map(read)));
+}
+
+const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
+
+/** Error if the browser offers no GPU, which may happen after several losses. */
+export function noGpu({ name }: OnnxVariant): ServiceError {
+  const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`backend\` out of the variant.`;
+  return serverError('device_unsupported', message);
+}
+
+/** Explains why the runtime could not load the graph. */
+export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const reason = messageOf(error);
+  if (isOutOfMemory(reason)) return outOfMemory(variant.name, error);
+  if (UNSUPPORTED.test(reason)) {
+    const message = `ONNX Runtime cannot run ${variant.name} on ${variant.backend ?? 'wasm'} here: ${brief(reason)}`;
+    return serverError('device_unsupported', message, error);
+  }
+  const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
+  return corruptFile(path, `cannot be loaded by ONNX Runtime (${brief(reason)})`, error);
+}
+
+const brief = (message: string): string =>
+  message
+    .replace(/^.*ERROR_MESSAGE: /s, '')
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, 200)
+    .trim();
+
+async function readBounded(path: string, maxBytes: number, context: EngineContext): Promise<Blob> {
+  const file = await context.file(path);
+  if (file.size > maxBytes) throw corruptFile(path, `has ${file.size} bytes; the limit is ${maxBytes}`);
+  return file;
+}
+
+async function readJson(path: string, context: EngineContext): Promise<unknown> {
+  const parsed = parseObject(await (await readBounded(path, MAX_JSON_BYTES, context)).text());
+  if (parsed.fault !== undefined) throw corruptFile(path, parsed.fault, parsed.cause);
+  return parsed.value;
+}
+
+/** Parses a JSON object. `fault` says why the text is not one, as a phrase that follows the file's name. */
+export function parseObject(
+  text: string,
+): { value: object; fault?: undefined } | { fault: string; cause?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? { value }
+      : { fault: 'is not a JSON object' };
+  } catch (cause) {
+    return { fault: 'is not JSON, or cut short', cause };
+  }
+}
