@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
+import { downloads } from './downloads.ts';
 import { engineStatus, modelStatuses } from './localtext.ts';
 
 /** State of a model that not every site has. `absent` if the catalog has none of its kind. */
@@ -15,8 +16,10 @@ function modelOfKind(wanted: 'transcription' | 'speech'): OptionalModel {
   const state = computed<OptionalModelState>(() => {
     if (!engineStatus.value) return 'unknown';
     if (!status.value) return 'absent';
-    const { reasons = [], state: current } = status.value;
+    const { id, reasons = [], state: current } = status.value;
     if (reasons.some((reason) => reason.chosen) || current === 'ready') return 'usable';
+    // It is not chosen after a failed download, which can be tried again.
+    if (downloads.value[id]?.phase === 'failed') return 'usable';
     // Variants of all models are chosen together.
     const chosen = modelStatuses.value.some((model) => (model.reasons ?? []).length > 0);
     return chosen ? 'no weights' : 'unknown';

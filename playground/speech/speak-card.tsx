@@ -48,6 +48,9 @@ export function SpeakCard() {
   const isReady = text.value.trim() !== '';
   useEscape(speech !== null, stopSpeech);
   useEffect(() => stopSpeech, []);
+  const speakAgain = (): void => {
+    if (speechProblem.value !== null) void speak(VIEW_TEXT, text.value);
+  };
   return (
     <Card title="Speak a text">
       <div class="row" role="group" aria-label="Samples">
@@ -84,7 +87,7 @@ export function SpeakCard() {
         )}
         <SaveButton text={text.value} disabled={!isReady} />
       </div>
-      {voiceModel.value !== null && <LoadCard model={voiceModel.value} />}
+      {voiceModel.value !== null && <LoadCard model={voiceModel.value} onRetry={speakAgain} />}
       {speechProblem.value !== null && (
         <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
       )}

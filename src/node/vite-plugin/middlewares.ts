@@ -66,7 +66,8 @@ export function serveScript(script: () => Promise<string>): Connect.NextHandleFu
  * report this message.
  */
 export const apiHint: Connect.NextHandleFunction = (request, response, next) => {
-  if (!isV1Path(new URL(request.url ?? '/', 'http://localhost').pathname)) return next();
+  // `new URL()` throws for a path such as `//`.
+  if (!isV1Path((request.url ?? '').replace(/[?#].*/, ''))) return next();
   const message =
     'This is the static server, which runs no models: /v1 is answered by the service worker, inside a page that has started localtext.';
   response.statusCode = 404;

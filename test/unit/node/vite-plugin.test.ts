@@ -170,11 +170,13 @@ test('the dev and preview servers serve weights and scripts only to pages of the
     await Promise.all([dev.close(), built.close()]);
   });
   await dev.listen();
-  for (const { httpServer } of [dev, built])
+  for (const { httpServer } of [dev, built]) {
+    expect(await statusAs('localhost', httpServer as Server, '//')).toBe(404);
     for (const path of ['/models/tiny/model.gguf', '/localtext-sw.js']) {
       expect(await statusAs('localhost', httpServer as Server, path)).toBe(200);
       expect(await statusAs('attacker.example', httpServer as Server, path)).toBe(403);
     }
+  }
 });
 
 test.each(['localtext-sw.js', 'localtext-sw-files.js'])(

@@ -116,7 +116,7 @@ function isolation({ headers }: Answer): Finding {
     return embedder === null ? warning(text, send) : fault(text, send);
   }
   return warning(
-    "The page's headers do not isolate it: WASM has one thread, unless `isolation` of `start()` names the page's path.",
+    "The page's headers do not isolate it: WASM has one thread, unless `isolation` of the Vite plugin or of `start()` names the page's path.",
     send,
   );
 }
