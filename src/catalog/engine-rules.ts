@@ -79,7 +79,7 @@ export interface EmbeddingTraining {
 }
 
 /** Schema of a prefix of queries or documents. */
-export const prefix = z.string().max(1000);
+const prefix = z.string().max(1000);
 export const embeddingTraining = {
   prefixes: z.strictObject({ query: prefix, document: prefix }).optional(),
   minDimensions: vectorLength.optional(),

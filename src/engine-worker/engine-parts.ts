@@ -34,8 +34,8 @@ export class EngineParts implements Serving {
   readonly #keepAlive = new KeepAlive();
 
   constructor(options: EnginePartsOptions) {
-    const { epoch, scope, limits = {}, images } = options;
-    const device = detectDevice();
+    const { epoch, scope, limits = {}, images, gpuAsked } = options;
+    const device = detectDevice(undefined, gpuAsked);
     void device.then((detected) => (this.#device = detected));
     this.epoch = epoch;
     this.scope = scope;

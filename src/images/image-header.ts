@@ -161,7 +161,7 @@ export type ImageReader = (view: DataView) => ImageHeader | null;
 const MAX_PARTS = 100_000;
 
 /** Tracks the maximum width and the maximum height of an image's parts. */
-export class ImageSize {
+class ImageSize {
   readonly largest = { width: 0, height: 0 };
   #parts = 0;
 
@@ -180,7 +180,7 @@ export class ImageSize {
 }
 
 /** Reads text at a position; shorter if the file ends. */
-export const textAt = (view: DataView, at: number, length: number): string =>
+const textAt = (view: DataView, at: number, length: number): string =>
   String.fromCharCode(
     ...new Uint8Array(view.buffer, view.byteOffset, view.byteLength).subarray(at, at + length),
   );

@@ -1,2 +1,2 @@
-export { Phonemizer, type PhonemeTables, type ReadUnknown } from './phonemizer.ts';
+export { Phonemizer, type PhonemeTables } from './phonemizer.ts';
 export { findUnspeakable, toSpeakable } from './speakable.ts';

@@ -1,4 +1,4 @@
-export { followSignals, ownSignal, type ClientWatch } from './http/exchange.ts';
+export { followSignals, type ClientWatch } from './http/exchange.ts';
 export { EventStream } from './http/response.ts';
 export { catalogDirectory } from './model-list/models.ts';
 export { createService, type Service } from './service.ts';

@@ -67,6 +67,7 @@ async function startParts(site: { url: string }, page: ReturnType<typeof fakePag
     engines: own,
     added: [],
     page,
+    gpuAsked: Date.now(),
   });
 }
 

@@ -129,7 +129,7 @@ const MAX_IMPORTS = 20;
 const hasLocaltext = ({ text }: Script): boolean => text.includes('localtext:');
 
 /** Whether localtext is in a service worker's script, or in one that it imports. */
-export async function examineContent(script: Script): Promise<Finding[]> {
+async function examineContent(script: Script): Promise<Finding[]> {
   if (hasLocaltext(script)) return [];
   const imported = await importsOf(script);
   if (imported.some((each) => isFound(each) && isScriptType(each.type) && hasLocaltext(each))) return [];
