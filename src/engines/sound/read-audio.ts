@@ -17,7 +17,7 @@ import {
 
 import { invalidField, ServiceError } from '#base';
 import { BoundedSource } from './internals/bounded-source.ts';
-import { createResampler, type Resampler, SAMPLE_RATE } from './resampler.ts';
+import { Resampler, SAMPLE_RATE } from './resampler.ts';
 
 const FORMATS = [WAVE, MP3, MP4, QTFF, OGG, FLAC, WEBM, MATROSKA, ADTS];
 const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
@@ -156,7 +156,7 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       if (resampler?.rate !== sampleRate) {
         if (!isRate(sampleRate)) throw new Error(`${sampleRate} Hz`);
         if (resampler) yield resampler.end();
-        resampler = createResampler(sampleRate);
+        resampler = new Resampler(sampleRate);
       }
       origin ??= timestamp;
       // Fill gaps in the timestamps with silence, a second at a time.
