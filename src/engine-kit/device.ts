@@ -11,14 +11,16 @@ let isAbsent = false;
  * Requests an adapter, and retries once if there is none. Chromium's GPU process may crash while the browser
  * starts: the first request then resolves to null, and a request 30 ms later to the GPU (seen on Linux with
  * Vulkan, at four starts of four).
+ * @param asked when a first request was made elsewhere in this browser, in milliseconds since 1970
  */
 export async function requestAdapter(
   gpu: Pick<GPU, 'requestAdapter'> | undefined,
+  asked = Date.now(),
 ): Promise<GPUAdapter | null> {
   const request = async () => (await gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
   let adapter = await request();
   if (!adapter && gpu && !isAbsent) {
-    await delay(RESTART_MS);
+    await delay(Math.max(0, asked + RESTART_MS - Date.now()));
     adapter = await request();
   }
   isAbsent = adapter === null;
@@ -116,20 +118,24 @@ export interface DeviceNavigator {
 /** Time limit for an adapter request, in milliseconds. Some drivers never settle it. */
 const ANSWER_TIMEOUT_MS = 3000;
 
-/** Detects the device's properties; those that the browser does not report are null. Never throws. */
+/**
+ * Detects the device's properties; those that the browser does not report are null. Never throws.
+ * @param asked as `requestAdapter()` has it
+ */
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
+  asked?: number,
 ): Promise<Device> {
   return {
-    gpu: await withTimeout(findGpu(navigator), ANSWER_TIMEOUT_MS).catch(() => null),
+    gpu: await withTimeout(findGpu(navigator, asked), ANSWER_TIMEOUT_MS).catch(() => null),
     memoryGiB: reportedMemoryGiB(navigator),
     cores: navigator.hardwareConcurrency ?? 1,
     saveData: navigator.connection?.saveData === true,
   };
 }
 
-async function findGpu(navigator: DeviceNavigator): Promise<Gpu | null> {
-  const adapter = await requestAdapter(navigator.gpu);
+async function findGpu({ gpu }: DeviceNavigator, asked: number | undefined): Promise<Gpu | null> {
+  const adapter = await requestAdapter(gpu, asked);
   if (!adapter) return null;
   const { vendor, architecture, description } = adapter.info;
   return {

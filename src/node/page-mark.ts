@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { isUtf8 } from 'node:buffer';
 
-import { replaceFile } from './files.ts';
 import { COPIES } from './made-files.ts';
 
 /**
@@ -44,16 +43,13 @@ function namesIn(html: string): string[] {
 }
 
 /**
- * Writes a mark into a page that a bundler has made: an earlier build's page may load files of the same
- * names. Pages that load no such files are identified by their hash. A page with compressed copies is not
- * marked: hosts serve the copies, which would lack the mark.
- * @returns the page's content
+ * The content of a page that a bundler has made, with a mark: an earlier build's page may load files of the same
+ * names. Pages that load no such files are identified by their hash. A page with compressed copies gets no mark:
+ * hosts serve the copies, which would lack it.
  */
-export async function markFile(path: string, content: Buffer): Promise<Buffer> {
+export function withMark(path: string, content: Buffer): Buffer {
   const html = content.toString();
   const needsNone = TAG.exec(html)?.[1] === 'build' || marksOf(html).length === 0;
   if (needsNone || !isUtf8(content) || COPIES.some((end) => existsSync(path + end))) return content;
-  const marked = markPage(html, 'page');
-  if (marked !== html) await replaceFile(path, marked);
-  return Buffer.from(marked);
+  return Buffer.from(markPage(html, 'page'));
 }

@@ -3,7 +3,7 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 
 import type { NetworkFirst, SiteFile } from '#base';
-import { markFile, marksOf } from './page-mark.ts';
+import { marksOf, withMark } from './page-mark.ts';
 import { CommandError } from './cli/arguments.ts';
 import { shown } from './cli/output.ts';
 import { isFallback } from './wasm-files.ts';
@@ -87,8 +87,8 @@ const MAX_BYTES = 5 * 2 ** 20;
 
 export interface FolderOptions {
   skip(path: string): boolean;
-  /** Whether the mark of the build is written into pages. */
-  marksPages: boolean;
+  /** Receives the pages that need a mark, with it, by path. Absent: none is marked. */
+  marked?: Map<string, Buffer>;
 }
 
 /**
@@ -123,10 +123,12 @@ export async function addFolder(
 }
 
 /** Reads a file, and marks it if it is a page. One behind a link out of the folder stays as it is. */
-async function contentOf(path: string, { marksPages }: FolderOptions, folder: string): Promise<Buffer> {
+async function contentOf(path: string, { marked }: FolderOptions, folder: string): Promise<Buffer> {
   const content = await readFile(path);
-  const isMarked = marksPages && isPage(path) && (await realpath(path)).startsWith(folder + sep);
-  return isMarked ? markFile(path, content) : content;
+  if (!marked || !isPage(path) || !(await realpath(path)).startsWith(folder + sep)) return content;
+  const page = withMark(path, content);
+  if (!page.equals(content)) marked.set(path, page);
+  return page;
 }
 
 /**

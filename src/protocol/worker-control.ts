@@ -28,6 +28,8 @@ export interface WorkerOptions {
   prefer?: string[];
   limits?: DeviceLimits;
   images?: ImageOptions;
+  /** When the page first asked the browser for a GPU, in milliseconds since 1970. */
+  gpuAsked: number;
 }
 
 /** Origins that images of chat messages may come from. */

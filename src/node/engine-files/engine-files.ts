@@ -37,15 +37,17 @@ export async function engineFiles(): Promise<Map<string, string>> {
 
 /** The package's WASM with the kernels of tools/kernels. @throws Error if they do not fit the installed package */
 function linkedWasm(build: LlamaBuild): { path: string; kernels: string } {
+  const name = build === 'compat' ? 'wllama-compat.wasm' : 'wllama.wasm';
+  let wasm: Uint8Array;
   try {
-    const name = build === 'compat' ? 'wllama-compat.wasm' : 'wllama.wasm';
-    return { path: generated(name, linkLlama(build)), kernels: kernelsVersion() };
+    wasm = linkLlama(build);
   } catch (error) {
     throw new Error(
       `The fast kernels do not fit the installed @wllama/wllama (${build}): ${String(error)} Install the version in package-lock.json: npm ci.`,
       { cause: error },
     );
   }
+  return { path: generated(name, wasm), kernels: kernelsVersion() };
 }
 
 /**

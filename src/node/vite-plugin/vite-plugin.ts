@@ -211,7 +211,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const replaced = [...written, name, SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
           const skipped = new Set([models(), ...replaced.map((file) => join(config.publicDir, file))]);
           const skip = (path: string): boolean => skipped.has(path);
-          await addFolder(files, config.publicDir, { skip, marksPages: false });
+          await addFolder(files, config.publicDir, { skip });
         }
         const made = new Map<string, string | Uint8Array>();
         const emit = (fileName: string, source: string | Uint8Array): void => {

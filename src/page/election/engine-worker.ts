@@ -84,6 +84,9 @@ async function spawn(
   signal: AbortSignal,
   onScript: (url: string) => void,
 ): Promise<EngineWorker> {
+  // A GPU's process that this starts, and that crashes, runs again by the time the worker asks.
+  const gpuAsked = Date.now();
+  void navigator.gpu?.requestAdapter().catch(() => null);
   const modules = Promise.all([
     import('comlink'),
     settings.catalog ?? import('#catalog/default').then((module) => module.defaultCatalog),
@@ -112,7 +115,7 @@ async function spawn(
   try {
     await Promise.race([
       control.start(
-        { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog },
+        { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog, gpuAsked },
         comlink.proxy({ ...pageServices(ended.signal), loads }),
       ),
       blocked,

@@ -53,12 +53,18 @@ test('a software GPU is distinguished, by flag or by name', async () => {
   expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })))).gpu?.fallback).toBe(true);
 });
 
-test('a GPU that is offered at the second request is found', async () => {
-  const answers = [null, adapter({})];
-  const requestAdapter = async () => answers.shift() ?? null;
+test.each([
+  [0, 100],
+  [80, 20],
+])('%i ms after the first request, a GPU that is offered %i ms later is found', async (age, wait) => {
+  vi.useFakeTimers();
+  const began = Date.now();
+  const requestAdapter = async () => (Date.now() < began + wait ? null : adapter({}));
   // One that is offered: the next that is not may be late again.
   await detectDevice(withGpu(adapter({})));
-  expect((await detectDevice({ gpu: { requestAdapter } })).gpu?.name).toBe('acme one');
+  const detecting = detectDevice({ gpu: { requestAdapter } }, began - age);
+  await vi.advanceTimersByTimeAsync(wait);
+  expect((await detecting).gpu?.name).toBe('acme one');
 });
 
 test('a driver that never answers counts as no GPU', async () => {

@@ -24,7 +24,7 @@ import {
   type PageOptions,
 } from '../../site-files.ts';
 import { WASM_PATH, wasmFiles } from '../../wasm-files.ts';
-import { makeWritableFolder } from '../../files.ts';
+import { makeWritableFolder, replaceFile } from '../../files.ts';
 import { MADE_FILES, replaceMade } from '../../made-files.ts';
 import { shown } from '../output.ts';
 
@@ -51,7 +51,8 @@ interface CopyOptions extends PageOptions {
  * @throws CommandError if a file is in the way, or the offline page is not there
  */
 export async function copySite(folder: string, { offline, servers, ...pages }: CopyOptions): Promise<Copied> {
-  const site = offline ? await siteFiles(folder) : await offlinePageOf(folder, pages);
+  const marked = new Map<string, Buffer>();
+  const site = offline ? await siteFiles(folder, marked) : await offlinePageOf(folder, pages);
   const ofPages = chooseNetworkFirst(site, pages, offline || (await hasPage(folder)));
   await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
@@ -67,6 +68,7 @@ export async function copySite(folder: string, { offline, servers, ...pages }: C
   const importable = await readFile(join(built, SERVICE_WORKER_IMPORT), 'utf8');
   contents.set(SERVICE_WORKER_IMPORT, ownFilesScript(own) + importable);
   const changed = await replaceMade(folder, contents);
+  for (const [path, page] of marked) await replaceFile(path, page);
   const bytes = [...contents.values()].reduce((sum, content) => sum + Buffer.byteLength(content), 0);
   return { files: contents.size, bytes, changed, isNetworkFirst: ofPages !== null };
 }
@@ -89,10 +91,10 @@ async function offlinePageOf(folder: string, { offlinePage }: PageOptions): Prom
 }
 
 /** Files of the site itself. @throws CommandError if it has no page */
-async function siteFiles(folder: string): Promise<FileLists> {
+async function siteFiles(folder: string, marked: Map<string, Buffer>): Promise<FileLists> {
   const own = new Set(NOT_OF_SITE.map((name) => join(folder, name)));
   const site: FileLists = { shell: [], large: [] };
-  await addFolder(site, folder, { skip: (path) => own.has(path), marksPages: true });
+  await addFolder(site, folder, { skip: (path) => own.has(path), marked });
   if ([...site.shell, ...site.large].some(({ url }) => isPage(url))) return site;
   throw new CommandError(
     `${shown(folder)} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline. If a server renders its pages, leave out --offline: pages are stored as they are seen.`,

@@ -19,6 +19,8 @@ const PACKAGE = {
   'dist/lib/worker/web-llm-1.js': 'web-llm',
   'dist/wasm/wllama-0602c5fb.wasm': 'wasm',
 };
+/** A page that --offline marks. */
+const PAGE = '<!doctype html><head></head><script src="/app-abc12345.js"></script>';
 const MADE = [
   'localtext-sw-files.js',
   'localtext-sw-import.js',
@@ -34,7 +36,7 @@ beforeEach(async () => {
   base = await tempFolder('init');
   site = join(base, 'site');
   await fill(join(base, 'package'), PACKAGE);
-  await fill(site, { 'index.html': '<!doctype html>' });
+  await fill(site, { 'index.html': PAGE });
   vi.doMock('../../../../src/node/package-files.ts', async (original) => ({
     ...(await original<object>()),
     isClone: () => false,
@@ -248,7 +250,6 @@ test('a folder localtext that is a link is in the way', async () => {
 
 test('--offline keeps the permissions of the pages that it marks', async () => {
   const page = join(site, 'index.html');
-  await writeFile(page, '<!doctype html><head></head><script src="/app-abc12345.js"></script>');
   await chmod(page, 0o640);
   expect(await init(site, '--offline')).toMatchObject({ status: 0, errors: '' });
   expect(await readFile(page, 'utf8')).toContain('<meta name="localtext-page"');
@@ -259,8 +260,7 @@ test('--offline keeps the permissions of the pages that it marks', async () => {
 });
 
 test('--offline keeps pages that are links, and changes none that lies elsewhere', async () => {
-  const page = '<!doctype html><head></head><script src="/app-abc12345.js"></script>';
-  await fill(base, { 'elsewhere/page.html': page, 'site/index.html': page });
+  await fill(base, { 'elsewhere/page.html': PAGE });
   for (const [name, target] of Object.entries({
     'home.html': 'index.html',
     more: '../elsewhere',
@@ -275,7 +275,7 @@ test('--offline keeps pages that are links, and changes none that lies elsewhere
     'index.html',
     'more/page.html',
   ]);
-  expect(await readFile(join(base, 'elsewhere/page.html'), 'utf8')).toBe(page);
+  expect(await readFile(join(base, 'elsewhere/page.html'), 'utf8')).toBe(PAGE);
 });
 
 test('the error names a list that is a folder, and a page whose name is not UTF-8', async () => {
