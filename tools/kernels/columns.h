@@ -108,6 +108,11 @@ INLINE void quantize_block32(const uint8_t *x, uint8_t *to, bool offset) {
   wasm_v128_store(to + 16, bytes[1]);
 }
 
+/** Takes the place of quantize_row_q8_0_ref, for keys and values of the cache. */
+EXPORT(quantize_row) void quantize_row(const float *x, uint8_t *to, int64_t count) {
+  for (; count > 0; count -= 32, x += 32, to += 34) quantize_block32((const uint8_t *)x, to, false);
+}
+
 static void quantize(int type, const tensor *src, uint8_t *to, int64_t first, int64_t end) {
   const size_t quants = quants_in_block(type), bytes = column_block(type);
   const int64_t blocks = src->ne[0] / quants;

@@ -30,6 +30,10 @@ export const rawWeights = once(async (): Promise<Blob> =>
   (await fetch('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf')).blob(),
 );
 
+const ignore = (): undefined => undefined;
+/** `suppressNativeLog` would make llama.cpp write messages of all levels, which takes time. */
+const SILENT = { debug: ignore, log: ignore, warn: ignore, error: ignore };
+
 interface RawOptions {
   logger?: NonNullable<ConstructorParameters<typeof Wllama>[1]>['logger'];
   limits?: StateLimits | undefined;
@@ -40,12 +44,11 @@ export async function loadRawChat(
   settings: RawSettings,
   threads: number,
   fileUrl?: (name: string) => string,
-  { logger, limits }: RawOptions = {},
+  { logger = SILENT, limits }: RawOptions = {},
 ): Promise<Wllama> {
-  const options = logger ? { logger } : { suppressNativeLog: true };
   const wasm = 'wllama.wasm';
   const url = settings === 'package' ? `/package/${wasm}` : `/localtext/wasm/${engineFileName(wasm)}`;
-  const wllama = new Wllama({ default: url }, options);
+  const wllama = new Wllama({ default: url }, { logger });
   if (fileUrl) useWorkerFile(wllama, fileUrl, limits);
   await wllama.loadModel([await rawWeights()], parameters(settings, threads));
   return wllama;

@@ -19,6 +19,7 @@ const SIGNED_BYTE_LOAD = [0x2c, 0];
 
 const MUL_MAT = 'ggml_compute_forward_mul_mat';
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
+const QUANTIZE = 'quantize_row_q8_0_ref';
 const LIMIT_STATES = 'server_prompt_cache::update()';
 const ACTION = 'wllama_action';
 const STEP = 'server_context::start_loop()';
@@ -110,6 +111,7 @@ export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array
 export const REPLACED = {
   [MUL_MAT]: 'mul_mat',
   [FLASH]: 'flash',
+  [QUANTIZE]: 'quantize_row',
   [LIMIT_STATES]: 'limit_states',
   [ACTION]: 'action',
   [STEP]: 'run_step',

@@ -118,6 +118,21 @@ test("exponentials are those of the package's own function", () => {
   expect(all.filter((x) => !Object.is(expf(x), llama.call('expf', x)))).toEqual([]);
 });
 
+test.each([32, 64] as const)('rows of the cache are quantized as llama.cpp does (%i bits)', (bits) => {
+  const { memory, allocate, call, free } = kernelsBy[bits];
+  const random = seeded(bits);
+  free();
+  const [from, to] = [allocate(256), allocate(68)];
+  const values = Array.from({ length: 64 }, (_, i) => f32((random() - 0.5) * (i < 32 ? 9 : 0)));
+  for (const [i, value] of values.entries()) memory.setFloat32(from + 4 * i, value, true);
+  call('quantize_row_q8_0_ref', from, to, 64);
+  for (const at of [0, 1]) {
+    const { quants, scale } = quantize32(values.slice(32 * at, 32 * at + 32));
+    expect(getFloat16(memory, to + 34 * at, true)).toBe(scale);
+    expect(quants.map((_, i) => memory.getInt8(to + 34 * at + 2 + i))).toEqual(quants.map((q) => q + 0));
+  }
+});
+
 /** Writes a query, keys, values and a mask, and what the kernel is called with. */
 function write(kernels: Kernels, shape: Shape, valueType: WeightType = Q8_0) {
   const { width, tokens, heads, pairs, keys, valueWidth } = shape;

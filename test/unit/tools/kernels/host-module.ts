@@ -30,6 +30,7 @@ const functionsBy = (address: number): HostFunction[] => [
     parameters: [address, address, I32, I32, I64, I64, address, I64],
     results: [],
   },
+  { name: 'quantize_row_q8_0_ref', parameters: [address, address, I64], results: [] },
   { name: 'server_prompt_cache::update()', parameters: [address], results: [] },
   { name: 'wllama_action', parameters: [address, address], results: [address] },
   {
