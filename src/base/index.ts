@@ -8,6 +8,7 @@ export * from './exact-json.ts';
 export * from './first-fault.ts';
 export * from './gbnf.ts';
 export * from './json-bounds.ts';
+export * from './json-string.ts';
 export * from './parse-json.ts';
 export * from './printable.ts';
 export * from './read-stream.ts';

@@ -96,60 +96,46 @@ export const catalogSchema = (engines: CatalogEngines) =>
     .superRefine(({ models, aliases = {} }, context) => {
       const report: Report = (path, message) => context.addIssue({ code: 'custom', path, message });
       const ids = new Set<string>();
-      for (const [at, { id }] of models.entries()) {
+      const choosers = new Set(models.flatMap(({ id, kind }) => (kind === 'embedding' ? id : [])));
+      /** Weights by the variant's name, which are the same in all models. */
+      const weights = new Map<string, string>();
+      for (const [at, model] of models.entries()) {
+        const { id, variants } = model;
         if (ids.has(id)) report(['models', at, 'id'], `is taken already: two models are called ${id}`);
         ids.add(id);
+        for (const [index, each] of variants.entries()) {
+          const { name: own, toolChooser } = each;
+          const fault = (field: string, message: string): void =>
+            report(['models', at, 'variants', index, field], message);
+          if (variants.slice(0, index).some((other) => other.name === own))
+            fault('name', `is taken already: two variants of ${id} are called ${own}`);
+          const same = weightsOf(each);
+          if ((weights.get(own) ?? same) !== same)
+            fault('name', `is taken already by other weights, of another model: ${own}`);
+          weights.set(own, same);
+          if (toolChooser !== undefined && !choosers.has(String(toolChooser)))
+            fault('toolChooser', 'must be the id of an embedding model');
+          checkVariant(model, each, engines, fault);
+        }
       }
-      checkNames(models, report);
-      for (const [at, model] of models.entries())
-        for (const [index, each] of model.variants.entries())
-          checkVariant(model, each, engines, (path, message) =>
-            report(['models', at, 'variants', index, ...path], message),
-          );
-      checkToolChoosers(models, report);
       checkAliases(ids, aliases, report);
     });
-
-/** Checks that a variant's name is unique within a model, and has the same weights in all models. */
-function checkNames(models: readonly ParsedModel[], report: Report): void {
-  const named = new Map<string, string>();
-  for (const [at, { id, variants }] of models.entries()) {
-    const own = new Set<string>();
-    for (const [index, each] of variants.entries()) {
-      const path = ['models', at, 'variants', index, 'name'];
-      if (own.has(each.name)) report(path, `is taken already: two variants of ${id} are called ${each.name}`);
-      own.add(each.name);
-      const same = weightsOf(each);
-      if ((named.get(each.name) ?? same) !== same)
-        report(path, `is taken already by other weights, of another model: ${each.name}`);
-      named.set(each.name, same);
-    }
-  }
-}
 
 function checkVariant(
   { id, kind }: ParsedModel,
   variant: ParsedVariant,
   engines: CatalogEngines,
-  report: Report,
+  fault: (field: string, message: string) => void,
 ): void {
   const rules = engines[variant.engine];
   const [usual = 'chat', ...others] = rules?.kinds(variant) ?? [];
   if (usual !== kind && !others.includes(kind))
-    report(['engine'], `makes ${KINDS[usual].noun} model, and ${id} is for ${kind}`);
+    fault('engine', `makes ${KINDS[usual].noun} model, and ${id} is for ${kind}`);
   if (rules?.memory && variant.files.length === 0 && !variant.hub)
-    report(['files'], 'must name at least one file, or a hub repository');
+    fault('files', 'must name at least one file, or a hub repository');
   const parts = variant.files.filter(({ role }) => role === undefined);
   if (parts.length !== 1 && variant.files.some(({ role }) => role === 'adapter'))
-    report(['files'], 'must have one file of the model beside its adapters');
-}
-
-function checkToolChoosers(models: readonly ParsedModel[], report: Report): void {
-  const choosers = new Set(models.flatMap(({ id, kind }) => (kind === 'embedding' ? id : [])));
-  for (const [at, { variants }] of models.entries())
-    for (const [index, { toolChooser }] of variants.entries())
-      if (toolChooser !== undefined && !choosers.has(String(toolChooser)))
-        report(['models', at, 'variants', index, 'toolChooser'], `must be the id of an embedding model`);
+    fault('files', 'must have one file of the model beside its adapters');
 }
 
 function checkAliases(ids: ReadonlySet<string>, aliases: Record<string, string>, report: Report): void {

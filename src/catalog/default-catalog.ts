@@ -14,38 +14,30 @@ const smolLm2Q4: VariantOf<'wllama'> = {
   sampling: { minP: 0.2, frequencyPenalty: 0.5 },
   // Measured: docs/typed-answers.md.
   toolChooser: 'jade-mole-4',
-  files: [
-    {
-      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
-      bytes: 98362432,
-      sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
-    },
-  ],
+  files: filesIn('smollm2-135m-instruct', {
+    'SmolLM2-135M-Instruct.Q4_1.gguf': [
+      98362432,
+      'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
+    ],
+  }),
 };
 
 /** Published files of all-MiniLM-L6-v2 by Sentence Transformers, from which the variants are built. */
-export const miniLm = {
-  config: {
-    path: 'all-minilm-l6-v2/config.json',
-    bytes: 612,
-    sha256: '953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41',
-  },
-  tokenizer: {
-    path: 'all-minilm-l6-v2/tokenizer.json',
-    bytes: 466247,
-    sha256: 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
-  },
-  tokenizerConfig: {
-    path: 'all-minilm-l6-v2/tokenizer_config.json',
-    bytes: 350,
-    sha256: 'acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b',
-  },
-  weights: {
-    path: 'all-minilm-l6-v2/model.safetensors',
-    bytes: 90868376,
-    sha256: '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db',
-  },
-} satisfies Record<string, WeightFile>;
+const MINI_LM = filesIn('all-minilm-l6-v2', {
+  'config.json': [612, '953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41'],
+  'tokenizer.json': [466247, 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037'],
+  'tokenizer_config.json': [350, 'acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b'],
+  'special_tokens_map.json': [112, '303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3'],
+  'model.safetensors': [90868376, '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db'],
+  'onnx/model.onnx': [41830, 'c02b7532dacf62fc9c06d413af5aa368ad5c2cb9715a1ec0b75335f1d98153c0'],
+});
+
+/** One of these files. @throws TypeError if there is none of this name */
+export function miniLmFile(name: string): WeightFile {
+  const file = MINI_LM.find(({ path }) => path === `all-minilm-l6-v2/${name}`);
+  if (!file) throw new TypeError(`MiniLM has no file ${name}`);
+  return file;
+}
 
 /** Fields that both variants share. */
 const allMiniLm = {
@@ -63,22 +55,7 @@ const allMiniLm = {
 const allMiniLmF32: VariantOf<'transformers'> = {
   ...allMiniLm,
   name: 'all-minilm-l6-v2-f32',
-  files: [
-    miniLm.config,
-    miniLm.tokenizer,
-    miniLm.tokenizerConfig,
-    {
-      path: 'all-minilm-l6-v2/special_tokens_map.json',
-      bytes: 112,
-      sha256: '303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3',
-    },
-    miniLm.weights,
-    {
-      path: 'all-minilm-l6-v2/onnx/model.onnx',
-      bytes: 41830,
-      sha256: 'c02b7532dacf62fc9c06d413af5aa368ad5c2cb9715a1ec0b75335f1d98153c0',
-    },
-  ],
+  files: MINI_LM,
 };
 
 /**

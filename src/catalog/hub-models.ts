@@ -1,7 +1,6 @@
-import type { CatalogModel, SamplingDefaults, VariantOf } from './catalog.ts';
-import { DEFAULT_SAMPLING } from './default-sampling.ts';
-import type { VariantSampling } from './default-sampling.ts';
-import { MLC_LIBRARIES } from './hub-variants.ts';
+import type { CatalogModel, SamplingDefaults } from './catalog.ts';
+import { DEFAULT_SAMPLING, type VariantSampling } from './default-sampling.ts';
+import { ggufOnHub, mlc } from './hub-variants.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
 
 interface GgufBuild {
@@ -35,47 +34,25 @@ const QWEN = {
 };
 
 function gguf(build: GgufBuild): CatalogModel {
-  const { id, license, repository, revision, file, bytes, sha256, kvValues, stateBytes } = build;
-  const { sampling = DEFAULT_SAMPLING, defaults } = build;
-  const variant: VariantOf<'wllama'> = {
-    engine: 'wllama',
-    name: `${id}-q4_k_m`,
-    license,
-    contextLength: 8192,
-    sampling,
-    kvValues,
-    ...(stateBytes && { stateBytes }),
-    files: [],
-    hub: {
-      repository,
-      revision,
-      folder: id,
-      files: [file],
-      sha256: { [file]: sha256 },
-      approximateBytes: bytes,
-    },
+  const { id, repository, revision, file, bytes, sha256, defaults, ...fields } = build;
+  const hub = {
+    repository,
+    revision,
+    folder: id,
+    files: [file],
+    sha256: { [file]: sha256 },
+    approximateBytes: bytes,
   };
+  const variant = ggufOnHub(`${id}-q4_k_m`, hub, { sampling: DEFAULT_SAMPLING, ...fields });
   return { id, kind: 'chat', created, variants: [variant], ...(defaults && { defaults }) };
 }
 
-/** `vram_required_MB` in web-llm's list. */
-const GEMMA_MIB = 3387.37;
-
-const gemma4: VariantOf<'web-llm'> = {
-  engine: 'web-llm',
-  name: 'gemma-4-e2b-it-q4f16_1',
-  license: 'Apache-2.0',
-  contextLength: 4096,
-  files: [],
-  library: `${MLC_LIBRARIES}/gemma-4-E2B-it-q4f16_1_cs512-webgpu.wasm`,
-  hub: {
-    repository: 'mlc-ai/gemma-4-E2B-it-q4f16_1-MLC',
-    revision: 'main',
-    folder: 'mlc/gemma-4-E2B-it-q4f16_1-MLC',
-    approximateBytes: 2.9e9,
-  },
-  needs: { webgpu: true, features: ['shader-f16'], memoryBytes: Math.round(GEMMA_MIB * 2 ** 20) },
-};
+const gemma4 = mlc({
+  id: 'gemma-4-E2B-it-q4f16_1-MLC',
+  memoryMiB: 3387.37,
+  approximateBytes: 2.9e9,
+  chunk: 'cs512',
+});
 
 /**
  * Small chat models on the model hub, for `extendCatalog()`. They are not in the default catalog, and localtext's

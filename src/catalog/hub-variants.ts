@@ -1,16 +1,16 @@
-import type { VariantOf } from './catalog.ts';
+import type { HubSource, VariantOf } from './catalog.ts';
 
 /**
  * Folder of web-llm's model libraries. Ids, libraries and memory in this file are from web-llm's list of prebuilt
  * models (package 0.2.86); download sizes are approximate. Repositories are pinned to a commit if it is known. For
  * `main`, and for the libraries, the hashes of the first download are recorded (docs/weights.md).
  */
-export const MLC_LIBRARIES =
+const MLC_LIBRARIES =
   'https://raw.githubusercontent.com/mlc-ai/binary-mlc-llm-libs/main/web-llm-models/v0_2_86/base';
 
 const MB = 2 ** 20;
 
-interface MlcBuild {
+interface MlcBuild extends Pick<VariantOf<'web-llm'>, 'replyPrefix'> {
   /** Model id in web-llm's list. */
   id: string;
   /** `vram_required_MB` in web-llm's list. */
@@ -18,34 +18,34 @@ interface MlcBuild {
   approximateBytes: number;
   /** Commit of the repository. */
   revision?: string;
+  /** Tokens that the library computes at once, in its name. */
+  chunk?: 'cs512' | 'cs1k';
 }
 
-/** Qwen3.5 by Alibaba's Qwen team, compiled by MLC. It supports a longer context; `memoryMiB` is for this one. */
-function qwen(build: MlcBuild): VariantOf<'web-llm'> {
-  const { id, memoryMiB, approximateBytes, revision = 'main' } = build;
-  const half = id.includes('f16');
+/** A model compiled by MLC. It may support a longer context; `memoryMiB` is for this one. */
+export function mlc(build: MlcBuild): VariantOf<'web-llm'> {
+  const { id, memoryMiB, approximateBytes, revision = 'main', chunk = 'cs1k', ...fields } = build;
+  const name = id.replace(/-MLC$/, '');
   return {
     engine: 'web-llm',
-    name: id.toLowerCase().replace(/-mlc$/, ''),
+    name: name.toLowerCase(),
     license: 'Apache-2.0',
     contextLength: 4096,
     files: [],
-    library: `${MLC_LIBRARIES}/${id.replace(/-MLC$/, '')}_cs1k-webgpu.wasm`,
-    // Reasons only on request.
-    replyPrefix: '<think>\n\n</think>\n\n',
-    hub: {
-      repository: `mlc-ai/${id}`,
-      revision,
-      folder: `mlc/${id}`,
-      approximateBytes,
-    },
+    library: `${MLC_LIBRARIES}/${name}_${chunk}-webgpu.wasm`,
+    ...fields,
+    hub: { repository: `mlc-ai/${id}`, revision, folder: `mlc/${id}`, approximateBytes },
     needs: {
       webgpu: true,
-      ...(half && { features: ['shader-f16'] }),
+      ...(id.includes('f16') && { features: ['shader-f16'] }),
       memoryBytes: Math.round(memoryMiB * MB),
     },
   };
 }
+
+/** Qwen3.5 by Alibaba's Qwen team. Reasons only on request. */
+const qwen = (build: MlcBuild): VariantOf<'web-llm'> =>
+  mlc({ ...build, replyPrefix: '<think>\n\n</think>\n\n' });
 
 /** Variants by size. Half floats come first, as they take less memory and time. */
 export const qwen4B: VariantOf<'web-llm'>[] = [
@@ -76,50 +76,41 @@ export const qwen08B: VariantOf<'web-llm'>[] = [
   qwen({ id: 'Qwen3.5-0.8B-q4f32_1-MLC', memoryMiB: 1894.19, approximateBytes: 0.55e9 }),
 ];
 
-interface GgufBuild {
-  size: '0.5b' | '1.5b';
-  approximateBytes: number;
-  cores: number;
-  kvValues: number;
-  toolChooser?: string;
-  /** Commit of the repository. */
-  revision: string;
-}
+/** Chat with a GGUF of a repository. */
+export const ggufOnHub = (
+  name: string,
+  hub: HubSource,
+  fields: Partial<VariantOf<'wllama'>> = {},
+): VariantOf<'wllama'> => ({
+  engine: 'wllama',
+  name,
+  license: 'Apache-2.0',
+  contextLength: 8192,
+  ...fields,
+  files: [],
+  hub,
+});
 
 /** Qwen2.5-Instruct in GGUF from the Qwen team's repositories, for CPUs with enough cores. */
-function qwenGguf({ size, approximateBytes, cores, revision, ...fields }: GgufBuild): VariantOf<'wllama'> {
+function qwenGguf(
+  size: '0.5b' | '1.5b',
+  source: Pick<HubSource, 'revision' | 'approximateBytes'>,
+  fields: Partial<VariantOf<'wllama'>>,
+): VariantOf<'wllama'> {
   const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
-  return {
-    engine: 'wllama',
-    name: `qwen2.5-${size}-instruct-q4_k_m`,
-    license: 'Apache-2.0',
-    contextLength: 8192,
-    ...fields,
-    files: [],
-    hub: {
-      repository,
-      revision,
-      folder: `qwen2.5-${size}-instruct`,
-      files: [`qwen2.5-${size}-instruct-q4_k_m.gguf`],
-      approximateBytes,
-    },
-    needs: { cores },
-  };
+  const folder = `qwen2.5-${size}-instruct`;
+  const name = `${folder}-q4_k_m`;
+  return ggufOnHub(name, { repository, folder, files: [`${name}.gguf`], ...source }, fields);
 }
 
-export const qwenGguf15B: VariantOf<'wllama'> = qwenGguf({
-  size: '1.5b',
-  approximateBytes: 1.12e9,
-  cores: 12,
-  kvValues: 28 * 2 * (128 + 128),
-  revision: '91cad51170dc346986eccefdc2dd33a9da36ead9',
-});
-export const qwenGguf05B: VariantOf<'wllama'> = qwenGguf({
-  size: '0.5b',
-  approximateBytes: 0.49e9,
-  cores: 6,
-  kvValues: 24 * 2 * (64 + 64),
+export const qwenGguf15B = qwenGguf(
+  '1.5b',
+  { approximateBytes: 1.12e9, revision: '91cad51170dc346986eccefdc2dd33a9da36ead9' },
+  { kvValues: 28 * 2 * (128 + 128), needs: { cores: 12 } },
+);
+export const qwenGguf05B = qwenGguf(
+  '0.5b',
+  { approximateBytes: 0.49e9, revision: '9217f5db79a29953eb74d5343926648285ec7e67' },
   // Measured with Qwen2.5-Coder 0.5B: docs/typed-answers.md.
-  toolChooser: 'jade-mole-4',
-  revision: '9217f5db79a29953eb74d5343926648285ec7e67',
-});
+  { kvValues: 24 * 2 * (64 + 64), toolChooser: 'jade-mole-4', needs: { cores: 6 } },
+);

@@ -1,3 +1,4 @@
+import { ggufOnHub } from './hub-variants.ts';
 import type { CatalogExtension } from './parse-catalog.ts';
 import type { VariantOf } from './catalog.ts';
 import { filesIn } from './variant.ts';
@@ -98,34 +99,19 @@ export const voices: CatalogExtension = {
   models: [{ id: 'silver-lark-4', kind: 'speech', created: 1795824000, variants: [hibari, kokoro] }],
 };
 
-interface SmolVlmBuild {
-  size: '256M' | '500M';
-  approximateBytes: number;
-  kvValues: number;
-  cores?: number;
-}
-
 /** SmolVLM-Instruct by Hugging Face in 8 bits, with its projector, from llama.cpp's repositories. */
-function smolVlm({ size, approximateBytes, kvValues, cores }: SmolVlmBuild): VariantOf<'wllama'> {
+function smolVlm(
+  size: '256M' | '500M',
+  approximateBytes: number,
+  fields: Partial<VariantOf<'wllama'>>,
+): VariantOf<'wllama'> {
   const model = `SmolVLM-${size}-Instruct-Q8_0.gguf`;
   const projector = `mmproj-${model}`;
-  return {
-    engine: 'wllama',
-    name: `smolvlm-${size.toLowerCase()}-instruct-q8_0`,
-    license: 'Apache-2.0',
-    contextLength: 8192,
-    kvValues,
-    files: [],
-    hub: {
-      repository: `ggml-org/SmolVLM-${size}-Instruct-GGUF`,
-      revision: 'main',
-      folder: `smolvlm-${size.toLowerCase()}-instruct`,
-      files: [model, projector],
-      projector,
-      approximateBytes,
-    },
-    ...(cores !== undefined && { needs: { cores } }),
-  };
+  const folder = `smolvlm-${size.toLowerCase()}-instruct`;
+  const repository = `ggml-org/SmolVLM-${size}-Instruct-GGUF`;
+  const files = [model, projector];
+  const hub = { repository, revision: 'main', folder, files, projector, approximateBytes };
+  return ggufOnHub(`${folder}-q8_0`, hub, fields);
 }
 
 /** Chat about images, for `extendCatalog()`. Not in the default catalog. */
@@ -136,8 +122,8 @@ export const vision: CatalogExtension = {
       kind: 'chat',
       created: 1795392000,
       variants: [
-        smolVlm({ size: '500M', approximateBytes: 0.55e9, kvValues: 32 * 5 * (64 + 64), cores: 6 }),
-        smolVlm({ size: '256M', approximateBytes: 0.28e9, kvValues: 30 * 3 * (64 + 64) }),
+        smolVlm('500M', 0.55e9, { kvValues: 32 * 5 * (64 + 64), needs: { cores: 6 } }),
+        smolVlm('256M', 0.28e9, { kvValues: 30 * 3 * (64 + 64) }),
       ],
     },
   ],

@@ -160,25 +160,20 @@ function requireSizes({ metadata }: Gguf, architecture: string): void {
  * Period of the layers that see the whole context, by architecture, for files that do not give it. Source: llama.cpp's
  * `set_swa_pattern()`.
  */
-const FULL_LAYERS = new Map([
-  ['afmoe', 4],
-  ['cohere2', 4],
-  ['cohere2moe', 4],
-  ['exaone-moe', 4],
-  ['exaone4', 4],
-  ['gemma2', 2],
-  ['gemma3', 6],
-  ['gemma3n', 5],
-  ['gpt-oss', 2],
-  ['laguna', 4],
-  ['lfm2', Infinity],
-  ['llama4', 4],
-  ['mellum', 4],
-  ['muse-glimmer', 4],
-  ['olmo2', 4],
-  ['plamo3', 8],
-  ['smallthinker', 4],
-]);
+const FULL_LAYERS = new Map(
+  [
+    { period: 2, names: 'gemma2 gpt-oss' },
+    {
+      period: 4,
+      names:
+        'afmoe cohere2 cohere2moe exaone-moe exaone4 laguna llama4 mellum muse-glimmer olmo2 smallthinker',
+    },
+    { period: 5, names: 'gemma3n' },
+    { period: 6, names: 'gemma3' },
+    { period: 8, names: 'plamo3' },
+    { period: Infinity, names: 'lfm2' },
+  ].flatMap(({ period, names }) => names.split(' ').map((name): [string, number] => [name, period])),
+);
 
 /** Architectures in which the first layer of each period sees the whole context. In others it is the last. */
 const FULL_FIRST: ReadonlySet<string> = new Set(['laguna', 'smallthinker']);

@@ -15,22 +15,11 @@ const entrySchema = z.object({
 });
 type Entry = z.output<typeof entrySchema>;
 
-/** Number of bits of an element, by type. Other types only have their offsets checked. */
-const BITS: Record<string, number> = {
-  F64: 64,
-  I64: 64,
-  U64: 64,
-  F32: 32,
-  I32: 32,
-  U32: 32,
-  F16: 16,
-  BF16: 16,
-  I16: 16,
-  U16: 16,
-  I8: 8,
-  U8: 8,
-  BOOL: 8,
-};
+/** Bits of an element, which are in its type's name. Of other types, only the offsets are checked. */
+function bitsOf(type: string): number | undefined {
+  const [, bits] = /^(?:BF|[FIU])(8|16|32|64)$/.exec(type === 'BOOL' ? 'U8' : type) ?? [];
+  return bits === undefined ? undefined : Number(bits);
+}
 
 export interface SafetensorsTensor {
   name: string;
@@ -73,7 +62,7 @@ function tensorOf(name: string, entry: Entry, start: number, size: number): Safe
     );
   }
   const length = end - begin;
-  const bits = BITS[dtype];
+  const bits = bitsOf(dtype);
   const bytes = shape.reduce((product, each) => product * each, (bits ?? 0) / 8);
   if (bits !== undefined && bytes !== length) {
     throw new FormatError(`gives its tensor ${name} ${length} bytes, and a shape that takes ${bytes}`);

@@ -1,3 +1,4 @@
+import { completeIn } from '#base';
 import { notSupported } from './exceptions.ts';
 import { interfaceOf } from './web-idl.ts';
 
@@ -43,10 +44,6 @@ export function withPrefix(constraint: Constraint, prefix: string): Constraint {
   return { ...constraint, schema: { type: 'string', allOf: [schema, { pattern: `^${literal}` }] } };
 }
 
-/** Whole characters and escapes, up to the closing quote. The first half of a surrogate pair waits for the second. */
-const COMPLETE =
-  /^(?:[^"\\]|\\u(?!d[89ab])[\da-f]{4}|\\ud[89ab][\da-f]{2}(?!\\?$|\\u[\da-f]{0,3}$)|\\[^u])*/i;
-
 /** Decodes a JSON string that arrives in pieces. */
 export class JsonStringDecoder {
   #rest = '';
@@ -61,7 +58,7 @@ export class JsonStringDecoder {
       this.#hasBegun = true;
       json = json.slice(start + 1);
     }
-    const [whole = ''] = COMPLETE.exec(json) ?? [];
+    const whole = completeIn(json);
     this.#rest = json.slice(whole.length);
     return JSON.parse(`"${whole}"`) as string;
   }

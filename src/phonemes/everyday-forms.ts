@@ -115,11 +115,15 @@ const minus = (number: string): string => number.replace('-', 'minus ').replace(
 const superscript = (digits: string): string => digits.normalize('NFKC').replace('−', 'minus ');
 
 type Replace = (...groups: string[]) => string;
-const rule = (pattern: string, replace: Replace): readonly [RegExp, Replace] => [
-  new RegExp(pattern, 'gu'),
+
+/** @param replacement a text with `$1` and the like, or a function of the match and its groups */
+const rule = (pattern: string, replacement: string | Replace): ((text: string) => string) => {
+  const expression = new RegExp(pattern, 'gu');
+  if (typeof replacement === 'string') return (text) => text.replaceAll(expression, replacement);
   // `replaceAll()` passes undefined for a group that is absent.
-  (...groups) => replace(...groups.map((group) => group ?? '')),
-];
+  const replace: Replace = (...groups) => replacement(...groups.map((group) => group ?? ''));
+  return (text) => text.replaceAll(expression, replace);
+};
 
 /** Rules in the order in which they apply. */
 const RULES = [
@@ -129,11 +133,8 @@ const RULES = [
     (_, short = '') => `${BEFORE_NUMBERS[short] ?? short} `,
   ),
   // Dates and times.
-  rule(String.raw`${START}(\d{1,2})\.(?=\d{2} ?[ap]\.?m)`, (_, hour) => `${hour}:`),
-  rule(
-    String.raw`${START}(\d{4})\/(\d{2})\/(\d{2})(?![\d/])`,
-    (_, inYear, month, day) => `${inYear}-${month}-${day}`,
-  ),
+  rule(String.raw`${START}(\d{1,2})\.(?=\d{2} ?[ap]\.?m)`, '$1:'),
+  rule(String.raw`${START}(\d{4})\/(\d{2})\/(\d{2})(?![\d/])`, '$1-$2-$3'),
   rule(
     String.raw`${START}(\d{1,2})m ?(\d{1,2})s${STOP}`,
     (_, minutes = '', seconds = '') =>
@@ -141,15 +142,12 @@ const RULES = [
   ),
   rule(
     String.raw`(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?${STOP}`,
-    (_, date, time) => `${date}, ${time}`,
+    '$1, $2',
   ),
   rule(String.raw`${START}(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)`, (match, day = '', month = '', year) =>
     Number(month) <= 12 ? `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` : match,
   ),
-  rule(
-    String.raw`${START}(?:[Tt]he )?(\d{1,2})(?:st|nd|rd|th) (?:of )?(?=(?:${MONTH})${STOP})`,
-    (_, day) => `${day} `,
-  ),
+  rule(String.raw`${START}(?:[Tt]he )?(\d{1,2})(?:st|nd|rd|th) (?:of )?(?=(?:${MONTH})${STOP})`, '$1 '),
   rule(String.raw`${START}(${oneOf(MONTHS)})\.? (?=\d)`, (_, month = '') => `${MONTHS[month] ?? month} `),
   rule(
     String.raw`${START}(${oneOf(DAYS)}|${oneOf(MONTHS)})\.? ?[-–] ?(${oneOf(DAYS)}|${oneOf(MONTHS)}|May)${STOP}`,
@@ -159,13 +157,13 @@ const RULES = [
     String.raw`${START}(${oneOf(DAYS)})\.?(?=,? (?:\d|the \d|(?:${MONTH})${STOP}))`,
     (_, day = '') => DAYS[day] ?? day,
   ),
-  rule(String.raw`(?<=\p{Ll})–(?=\d)`, () => ' to '),
-  rule(String.raw`(?<=\d ?[ap]\.?m\.?|\d ?[AP]\.?M\.?|\d:\d{2}) ?[-–] ?(?=\d)`, () => ' to '),
+  rule(String.raw`(?<=\p{Ll})–(?=\d)`, ' to '),
+  rule(String.raw`(?<=\d ?[ap]\.?m\.?|\d ?[AP]\.?M\.?|\d:\d{2}) ?[-–] ?(?=\d)`, ' to '),
   rule(
     String.raw`${START}(\d{1,2}) ?([ap])(?:m${STOP}|\.m\.)`,
     (_, hour, half = '') => `${hour} ${half.toUpperCase()}.M.`,
   ),
-  rule(String.raw`${START}(1[3-9]|2[0-3]):00(?![:\d])`, (_, hour) => `${hour} hundred`),
+  rule(String.raw`${START}(1[3-9]|2[0-3]):00(?![:\d])`, '$1 hundred'),
   rule(
     String.raw`${START}(\d{1,3}) ?h ?(\d{1,2}) ?m(?:in)?${STOP}`,
     (_, hours = '', minutes = '') =>
@@ -179,8 +177,8 @@ const RULES = [
   // Telephone numbers, addresses of machines, versions, codes.
   rule(String.raw`(?<=\b(?:[Dd]ial|[Cc]all) )\d{3}(?![\d.,-])`, spelled),
   rule(String.raw`(?<=, [A-Z]{2} )\d{5}(?:-\d{4})?(?![\d-])`, digitGroups),
-  rule(String.raw`#(?=[A-Z]{1,4}-?\d)`, () => 'number '),
-  rule('IPv(?=[46])', () => 'I P V '),
+  rule(String.raw`#(?=[A-Z]{1,4}-?\d)`, 'number '),
+  rule('IPv(?=[46])', 'I P V '),
   rule(
     String.raw`(?<![\p{L}\p{N}_.,\-])\+\d{1,3}(?:[ \-.]\(?\d{1,5}\)?){2,5}(?![\d\-])`,
     (number) => `plus ${digitGroups(number)}`,
@@ -209,14 +207,14 @@ const RULES = [
   rule(String.raw`(?<![\d.,])\d{1,3}(?:[  ]\d{3})+(?![\d.,]\d|\d)`, (number) => number.replaceAll(/\D/g, '')),
   rule(String.raw`(?<![\d.,'’_])\d{1,3}(?:['’_]\d{3})+(?![\d'’_])`, (number) => number.replaceAll(/\D/g, '')),
   // Money.
-  rule(String.raw`([$€£]\d{1,9}),(?=\d{2}(?!\d))`, (_, whole) => `${whole}.`),
+  rule(String.raw`([$€£]\d{1,9}),(?=\d{2}(?!\d))`, '$1.'),
   rule(String.raw`(?<![\d.,])\d{1,2}(?:,\d{2}){1,5},\d{3}(?![\d,])`, (number) => number.replaceAll(',', '')),
   rule(
     String.raw`${START}(\d{1,3}(?:\.\d{3}){1,5})(?:,(\d{2}))?(?= ?(?:€|EUR|kr|zł)${'(?![\\p{L}\\p{N}])'})`,
     (_, whole = '', part = '') => whole.replaceAll('.', '') + (part && part !== '00' ? `.${part}` : ''),
   ),
-  rule(String.raw`(?<=[$€£]\d{1,9})[.,](?:--|[-–—])(?!\d)`, () => ''),
-  rule(String.raw`(?<![\p{L}\p{N}])R\$ ?(?=\d)`, () => 'BRL '),
+  rule(String.raw`(?<=[$€£]\d{1,9})[.,](?:--|[-–—])(?!\d)`, ''),
+  rule(String.raw`(?<![\p{L}\p{N}])R\$ ?(?=\d)`, 'BRL '),
   rule(String.raw`([$€£])(?=\.\d)`, (_, sign) => `${sign}0`),
   rule(String.raw`(?<![\p{L}\p{N}_])(?:[-−]([$€£])|([$€£])[-−])(?=\d)`, (_, a, b) => `minus ${a || b}`),
   rule(
@@ -224,8 +222,8 @@ const RULES = [
     (_, country = '', count = '') =>
       `${count} ${DOLLARS[country] ?? ''} ${count === '1' ? 'dollar' : 'dollars'}`,
   ),
-  rule(String.raw`${START}(\d{1,9}),(\d{2}) ?([€£$])`, (_, whole, part, sign) => `${sign}${whole}.${part}`),
-  rule(String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?([€£$])(?!\d)`, (_, count, sign) => `${sign}${count}`),
+  rule(String.raw`${START}(\d{1,9}),(\d{2}) ?([€£$])`, '$3$1.$2'),
+  rule(String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?([€£$])(?!\d)`, '$2$1'),
   rule(String.raw`${START}(${COUNT}) ?([A-Z]{3}|kr|zł)${STOP}`, (match, count = '', code = '') =>
     CURRENCIES[code] ? named(count, CURRENCIES[code]) : match,
   ),
@@ -236,7 +234,7 @@ const RULES = [
     String.raw`([$€£]${COUNT}) ?(${oneOf(SCALES)})${STOP}`,
     (_, amount, scale = '') => `${amount} ${SCALES[scale] ?? scale}`,
   ),
-  rule(String.raw`([$€£])(${COUNT}) ?[-–—] ?[$€£]?(?=\d)`, (_, sign, from) => `${from} to ${sign}`),
+  rule(String.raw`([$€£])(${COUNT}) ?[-–—] ?[$€£]?(?=\d)`, '$2 to $1'),
   rule(
     String.raw`(?<![\p{L}\p{N}_])([Aa]n?) ([$€£])(${COUNT})((?:-| )(?:thousand|million|billion|trillion))?(?= [a-z]+)(?! (?:hundred|thousand|million|billion|trillion|to|and|or|more|less|per|for|in|on|is|was)${STOP})`,
     (_, article, sign = '', count, scale = '') =>
@@ -253,8 +251,8 @@ const RULES = [
     String.raw`${START}(${COUNT})([kMB])(?= (?!run|race)[a-z])`,
     (_, count, suffix = '') => `${count} ${SUFFIXES[suffix] ?? ''}`,
   ),
-  rule(String.raw`(?<=[=<>] ?)(\d)(\d{3})(?![\d.,])`, (_, thousands, rest) => `${thousands},${rest}`),
-  rule(String.raw`(?<=\d)!(?= ?[=+*/×÷])`, () => ' factorial'),
+  rule(String.raw`(?<=[=<>] ?)(\d)(\d{3})(?![\d.,])`, '$1,$2'),
+  rule(String.raw`(?<=\d)!(?= ?[=+*/×÷])`, ' factorial'),
   rule(
     String.raw`(?<![\p{L}\p{N}_])([A-Za-z])\(([\p{L}\p{N}]{1,3})\)`,
     (_, name = '', argument) => `${name.toUpperCase()} of ${argument}`,
@@ -267,10 +265,7 @@ const RULES = [
         ? Array.from(formula.toUpperCase()).join(' ')
         : formula,
   ),
-  rule(
-    String.raw`${START}(\d{1,9}),(\d{1,2})(?= ?(?:%|°|[a-zA-Z]{1,2}${STOP}))`,
-    (_, whole, part) => `${whole}.${part}`,
-  ),
+  rule(String.raw`${START}(\d{1,9}),(\d{1,2})(?= ?(?:%|°|[a-zA-Z]{1,2}${STOP}))`, '$1.$2'),
   rule(
     String.raw`${START}(\d{1,15}(?:\.\d{1,15})?)[eE]([+-]?\d{1,3})${STOP}`,
     (_, number, power = '') => `${number} times 10 to the power of ${minus(power)}`,
@@ -284,47 +279,41 @@ const RULES = [
     (_, power = '') => ` to the power of ${superscript(power)}`,
   ),
   rule('(?<=[A-Za-z])([⁴⁵⁶⁷⁸⁹])', (_, power = '') => ` to the power of ${superscript(power)}`),
-  rule(String.raw`(?<![\p{L}\p{N}])CO(?=[2₂])`, () => 'C O '),
-  rule('(?<![A-Za-z])H2(?=[A-Z])', () => 'H 2 '),
+  rule(String.raw`(?<![\p{L}\p{N}])CO(?=[2₂])`, 'C O '),
+  rule('(?<![A-Za-z])H2(?=[A-Z])', 'H 2 '),
   rule('[₀₁₂₃₄₅₆₇₈₉]+', (digits) => ` ${digits.normalize('NFKC')} `),
-  rule(String.raw`(?<=\d) ?x ?(?=\d)`, () => ' by '),
-  rule(String.raw`(?<=\d)x${STOP}(?! ?[+\-−*/=^])`, () => ' times'),
+  rule(String.raw`(?<=\d) ?x ?(?=\d)`, ' by '),
+  rule(String.raw`(?<=\d)x${STOP}(?! ?[+\-−*/=^])`, ' times'),
   rule(
     `(\\d?)([${Object.keys(FRACTIONS).join('')}])`,
     (_, whole = '', fraction = '') => `${whole ? `${whole} and ` : ''}${FRACTIONS[fraction] ?? ''} `,
   ),
-  rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, (_, whole) => `${whole} and `),
-  rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\p{L}\d:])`, (_, first, second) => `${first} to ${second}`),
-  rule(String.raw`(?<=[Rr]atio (?:of )?)(\d{1,4}):(\d{1,4})`, (_, first, second) => `${first} to ${second}`),
-  rule(String.raw`(?<![\d/])(\d{1,3})\/\1(?![\d/])`, (_, share) => `${share} ${share}`),
-  rule(
-    String.raw`(?<![\d/])(\d{1,2})\/(?!19|20)(\d{3,6})(?![\d/])`,
-    (_, above, below) => `${above} over ${below}`,
-  ),
-  rule(String.raw`(?<![\d/])(\d{3})\/(\d{2,3})(?![\d/])`, (_, above, below) => `${above} over ${below}`),
+  rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, '$1 and '),
+  rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\p{L}\d:])`, '$1 to $2'),
+  rule(String.raw`(?<=[Rr]atio (?:of )?)(\d{1,4}):(\d{1,4})`, '$1 to $2'),
+  rule(String.raw`(?<![\d/])(\d{1,3})\/\1(?![\d/])`, '$1 $1'),
+  rule(String.raw`(?<![\d/])(\d{1,2})\/(?!19|20)(\d{3,6})(?![\d/])`, '$1 over $2'),
+  rule(String.raw`(?<![\d/])(\d{3})\/(\d{2,3})(?![\d/])`, '$1 over $2'),
   rule(String.raw`(?<![\p{L}\p{N}_.,:/$€£\-])0\d{1,30}(?![\p{L}\p{N}_:/\-]|[.,]\d)`, spelled),
   rule(
     String.raw`(?<![\p{L}\p{N}_.)])\.(\d{1,30})(?![\p{L}\p{N}_])`,
     (_, digits = '') => `point ${spelled(digits)}`,
   ),
-  rule(
-    String.raw`(?<![\p{L}\p{N}_.\-])(\d{1,4}) ?[-–] ?(\d{1,4})(?=%| ?°|\.(?!\d)|–)`,
-    (_, from, to) => `${from} to ${to}`,
-  ),
+  rule(String.raw`(?<![\p{L}\p{N}_.\-])(\d{1,4}) ?[-–] ?(\d{1,4})(?=%| ?°|\.(?!\d)|–)`, '$1 to $2'),
   rule(
     String.raw`(?<=["“'‘])(\d{1,9})\.(\d{1,9})(?=["”'’])`,
     (_, whole, part = '') => `${whole} point ${spelled(part)}`,
   ),
   // Arithmetic.
-  rule(String.raw`(?<=(?<![\p{L}\p{N}])[a-z\d] )\*(?= [a-z\d](?![\p{L}\p{N}]))`, () => 'times'),
-  rule(String.raw`(?<=\d )[-−–](?= \d{1,15}(?:\.\d{1,15})? ?[=<>])`, () => 'minus'),
-  rule(String.raw`(?<=\d ?)\*(?= ?\d)`, () => ' times '),
-  rule(String.raw`(?<=\d )\/(?= \d)`, () => 'divided by'),
-  rule(String.raw`(?<![\p{L}\p{N}_.)\]°%])[-−](?=\.?\d)`, () => 'minus '),
-  rule('−', () => '-'),
-  rule(String.raw`~ ?(?=[\d$€£])`, () => 'about '),
+  rule(String.raw`(?<=(?<![\p{L}\p{N}])[a-z\d] )\*(?= [a-z\d](?![\p{L}\p{N}]))`, 'times'),
+  rule(String.raw`(?<=\d )[-−–](?= \d{1,15}(?:\.\d{1,15})? ?[=<>])`, 'minus'),
+  rule(String.raw`(?<=\d ?)\*(?= ?\d)`, ' times '),
+  rule(String.raw`(?<=\d )\/(?= \d)`, 'divided by'),
+  rule(String.raw`(?<![\p{L}\p{N}_.)\]°%])[-−](?=\.?\d)`, 'minus '),
+  rule('−', '-'),
+  rule(String.raw`~ ?(?=[\d$€£])`, 'about '),
   rule(oneOf(SIGNS), (sign) => ` ${SIGNS[sign] ?? ''} `),
-  rule('(?<![A-Za-z])([A-G])#(?![A-Za-z0-9])', (_, letter) => `${letter} sharp`),
+  rule('(?<![A-Za-z])([A-G])#(?![A-Za-z0-9])', '$1 sharp'),
   // Lengths of people and screens; units.
   rule(
     String.raw`(?<=\d)-(${oneOf(SHORT_UNITS)})(?=[ -])`,
@@ -351,7 +340,7 @@ const RULES = [
   // The only quote of a line is no quote.
   rule(
     String.raw`(?<![\p{L}\p{N}_.,])(${COUNT})"(?<=(?:^|\n)[^"\n]{0,300}")(?=[^"\n]{0,300}(?:$|\n))`,
-    (_, count) => `${count}-inch`,
+    '$1-inch',
   ),
   rule(
     String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?(${Object.keys(UNITS)
@@ -359,11 +348,8 @@ const RULES = [
       .join('|')})(?![\p{L}\p{N}_/²³'’])`,
     (_, count = '', unit = '') => named(count, UNITS[unit]),
   ),
-] as const;
+];
 
 /** Replaces what people write in numbers and signs by words, or by forms that the voices' package reads. */
-export function readEverydayForms(text: string): string {
-  let words = text;
-  for (const [pattern, replace] of RULES) words = words.replaceAll(pattern, replace);
-  return words;
-}
+export const readEverydayForms = (text: string): string =>
+  RULES.reduce((words, replace) => replace(words), text);

@@ -51,6 +51,67 @@ function asciiDigit(digit: string): string {
 const asciiDigits = (word: string): string =>
   word.replaceAll(/\p{Nd}/gu, (digit) => (isDecimal(digit) ? digit : asciiDigit(digit)));
 
+function withS(phonemes: string): string {
+  const last = phonemes.at(-1) ?? '';
+  if ('ptkfθ'.includes(last)) return `${phonemes}s`;
+  return `${phonemes}${'szʃʒʧʤ'.includes(last) ? 'ᵻ' : ''}z`;
+}
+
+/** Whether the reading ends with a t behind a vowel that flaps it. */
+const endsFlapped = (phonemes: string): boolean =>
+  phonemes.endsWith('t') && FLAPPING.has(phonemes.at(-2) ?? '');
+
+function withD(phonemes: string): string {
+  if (endsFlapped(phonemes)) return `${phonemes.slice(0, -1)}ɾᵻd`;
+  if (phonemes === 't') return 'tɪd';
+  const last = phonemes.at(-1) ?? '';
+  if ('pkfθʃsʧ'.includes(last)) return `${phonemes}t`;
+  return `${phonemes}${'dt'.includes(last) ? 'ᵻ' : ''}d`;
+}
+
+const withIng = (phonemes: string): string =>
+  endsFlapped(phonemes) ? `${phonemes.slice(0, -1)}ɾɪŋ` : `${phonemes}ɪŋ`;
+
+interface Ending {
+  /** Stems that a word may have, the likeliest first; none if it has another ending. */
+  stems(word: string): string[];
+  read(phonemes: string): string;
+  /** Stress of a word without another. */
+  least?: number;
+}
+
+const some = (stems: readonly (string | false)[]): string[] => stems.filter((stem) => stem !== false);
+
+const ENDINGS: readonly Ending[] = [
+  {
+    stems: (word) =>
+      some([
+        /..s$/.test(word) && !word.endsWith('ss') && word.slice(0, -1),
+        (/.'s$/.test(word) || (/...es$/.test(word) && !word.endsWith('ies'))) && word.slice(0, -2),
+        /..ies$/.test(word) && `${word.slice(0, -3)}y`,
+      ]),
+    read: withS,
+  },
+  {
+    stems: (word) =>
+      some([
+        /...d$/.test(word) && !word.endsWith('dd') && word.slice(0, -1),
+        /...ed$/.test(word) && !word.endsWith('eed') && word.slice(0, -2),
+      ]),
+    read: withD,
+  },
+  {
+    stems: (word) =>
+      some([
+        /...ing$/.test(word) && word.slice(0, -3),
+        /..ing$/.test(word) && `${word.slice(0, -3)}e`,
+        /.([bcdgklmnprstvxz])\1ing$|.cking$/.test(word) && word.slice(0, -4),
+      ]),
+    read: withIng,
+    least: CAPITAL,
+  },
+];
+
 /** A dictionary in which "word" also answers for "Word", and the other way round. */
 function find(words: Words, word: string): Entry | undefined {
   const entry = own(words, word);
@@ -138,70 +199,14 @@ export class Lexicon {
     return phonemes === null ? null : withStress(phonemes, stress);
   }
 
-  /** The first stem that is known, read, with an ending. */
-  #stemmed(
-    stems: readonly (string | false)[],
-    ending: (phonemes: string) => Reading,
-    tag: string,
-    stress: number | null,
-    context: Context | null,
-  ): Reading {
-    const stem = stems.find((each) => each !== false && this.#isKnown(each));
-    if (stem === undefined || stem === false) return null;
-    const phonemes = this.#lookup(stem, tag, stress, context);
-    return phonemes ? ending(phonemes) : null;
-  }
-
-  #plural(word: string, tag: string, stress: number | null, context: Context | null): Reading {
-    if (word.length < 3 || !word.endsWith('s')) return null;
-    const long = word.length > 4;
-    const stems = [
-      !word.endsWith('ss') && word.slice(0, -1),
-      (word.endsWith("'s") || (long && word.endsWith('es') && !word.endsWith('ies'))) && word.slice(0, -2),
-      long && word.endsWith('ies') && `${word.slice(0, -3)}y`,
-    ];
-    return this.#stemmed(stems, (phonemes) => this.#withS(phonemes), tag, stress, context);
-  }
-
-  #past(word: string, tag: string, stress: number | null, context: Context | null): Reading {
-    if (word.length < 4 || !word.endsWith('d')) return null;
-    const stems = [
-      !word.endsWith('dd') && word.slice(0, -1),
-      word.length > 4 && word.endsWith('ed') && !word.endsWith('eed') && word.slice(0, -2),
-    ];
-    return this.#stemmed(stems, (phonemes) => this.#withD(phonemes), tag, stress, context);
-  }
-
-  #progressive(word: string, tag: string, stress: number | null, context: Context | null): Reading {
-    if (word.length < 5 || !word.endsWith('ing')) return null;
-    const long = word.length > 5;
-    const stems = [
-      long && word.slice(0, -3),
-      `${word.slice(0, -3)}e`,
-      long && /([bcdgklmnprstvxz])\1ing$|cking$/.test(word) && word.slice(0, -4),
-    ];
-    return this.#stemmed(stems, (phonemes) => this.#withIng(phonemes), tag, stress, context);
-  }
-
-  #withS(phonemes: string): string {
-    const last = phonemes.at(-1) ?? '';
-    if ('ptkfθ'.includes(last)) return `${phonemes}s`;
-    return `${phonemes}${'szʃʒʧʤ'.includes(last) ? 'ᵻ' : ''}z`;
-  }
-
-  #withD(phonemes: string): string {
-    const last = phonemes.at(-1) ?? '';
-    if ('pkfθʃsʧ'.includes(last)) return `${phonemes}t`;
-    if (last === 'd') return `${phonemes}ᵻd`;
-    if (last !== 't') return `${phonemes}d`;
-    if (phonemes.length < 2) return `${phonemes}ɪd`;
-    return FLAPPING.has(phonemes.at(-2) ?? '') ? `${phonemes.slice(0, -1)}ɾᵻd` : `${phonemes}ᵻd`;
-  }
-
-  #withIng(phonemes: string): string {
-    return phonemes.at(-1) === 't' && phonemes.length > 1 && FLAPPING.has(phonemes.at(-2) ?? '')
-      ? `${phonemes.slice(0, -1)}ɾɪŋ`
-      : `${phonemes}ɪŋ`;
+  /** Reads a word by a stem that is known, and its ending. */
+  #inflected(word: string, tag: string, stress: number | null, context: Context | null): Reading {
+    for (const { stems, read, least = null } of ENDINGS) {
+      const stem = stems(word).find((each) => this.#isKnown(each));
+      const phonemes = stem === undefined ? null : this.#lookup(stem, tag, stress ?? least, context);
+      if (phonemes) return read(phonemes);
+    }
+    return null;
   }
 
   #word(written: string, tag: string, stress: number | null, context: Context): Reading {
@@ -213,11 +218,7 @@ export class Lexicon {
       return this.#lookup(`${word.slice(0, -2)}'s`, tag, stress, context);
     if (word.endsWith("'") && this.#isKnown(word.slice(0, -1)))
       return this.#lookup(word.slice(0, -1), tag, stress, context);
-    return (
-      this.#plural(word, tag, stress, context) ??
-      this.#past(word, tag, stress, context) ??
-      this.#progressive(word, tag, stress ?? CAPITAL, context)
-    );
+    return this.#inflected(word, tag, stress, context);
   }
 
   /** Whether capitals are no part of the word: it begins a sentence, is emphasized, or is a long name. */
@@ -230,10 +231,7 @@ export class Lexicon {
       (tag !== 'NNP' || word.length > 7) &&
       !this.#isListed(word) &&
       (word === word.toUpperCase() || word.slice(1) === word.slice(1).toLowerCase()) &&
-      (this.#isListed(lower) ||
-        this.#plural(lower, tag, stress, context) !== null ||
-        this.#past(lower, tag, stress, context) !== null ||
-        this.#progressive(lower, tag, stress, context) !== null)
+      (this.#isListed(lower) || this.#inflected(lower, tag, stress, context) !== null)
     );
   }
 
@@ -258,9 +256,9 @@ export class Lexicon {
     ];
     if (read.length === 0) return null;
     const phonemes = read.join(' ');
-    if (ending === 's' || ending === "'s") return this.#withS(phonemes);
-    if (ending === 'ed' || ending === "'d") return this.#withD(phonemes);
-    return ending === 'ing' ? this.#withIng(phonemes) : phonemes;
+    if (ending === 's' || ending === "'s") return withS(phonemes);
+    if (ending === 'ed' || ending === "'d") return withD(phonemes);
+    return ending === 'ing' ? withIng(phonemes) : phonemes;
   }
 
   #digits(
@@ -309,7 +307,7 @@ export class Lexicon {
       const { count, unit } = amount ?? { count: '', unit: '' };
       const unitRead =
         count !== '1' && unit !== 'pence'
-          ? this.#plural(`${unit}s`, '', null, null)
+          ? this.#inflected(`${unit}s`, '', null, null)
           : this.#lookup(unit, '', null, null);
       return [
         ...(at > 0 ? [this.#lookup('and', '', null, null) ?? ''] : []),
@@ -321,7 +319,7 @@ export class Lexicon {
 
   #withCurrency(phonemes: string, currency: string | null): string {
     const unit = currency === null ? undefined : own(CURRENCIES, currency)?.[0];
-    const read = unit === undefined ? null : this.#plural(`${unit}s`, '', null, null);
+    const read = unit === undefined ? null : this.#inflected(`${unit}s`, '', null, null);
     return read === null ? phonemes : `${phonemes} ${read}`;
   }
 }

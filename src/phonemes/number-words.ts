@@ -1,3 +1,5 @@
+import { table } from './letters.ts';
+
 /** Numbers as English words: cardinals, ordinals, years and decimals. */
 
 const ONES =
@@ -13,15 +15,9 @@ const SCALES = [
 ];
 /** Longer numbers are read digit by digit. */
 const MAX_DIGITS = 3 * SCALES.length;
-const IRREGULAR: Readonly<Record<string, string>> = {
-  one: 'first',
-  two: 'second',
-  three: 'third',
-  five: 'fifth',
-  eight: 'eighth',
-  nine: 'ninth',
-  twelve: 'twelfth',
-};
+const IRREGULAR = table(
+  'one first, two second, three third, five fifth, eight eighth, nine ninth, twelve twelfth',
+);
 
 const one = (n: number): string => ONES[n] ?? '';
 

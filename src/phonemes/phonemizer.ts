@@ -1,4 +1,4 @@
-import { isAlphabetic, isDecimal, LETTER, LOWER, UPPER, WORD } from './letters.ts';
+import { isAlphabetic, isDecimal, LETTER, LOWER, table, UPPER, WORD } from './letters.ts';
 import { type Dialect, joined, phonemesOf, textOf, token, type Token } from './token.ts';
 import { isCurrency, Lexicon, type Context } from './lexicon.ts';
 import { PartOfSpeechTagger, type TaggerTable } from './part-of-speech.ts';
@@ -45,21 +45,10 @@ const TAG_PHONEMES: Readonly<Record<string, string>> = {
 };
 /** Pieces of an unknown word: letters, a number, symbols. */
 const PIECE = new RegExp(`[${LETTER}]+(?:['’][${LETTER}]+)*|\\p{Nd}+(?:[,.]\\p{Nd}+)*|[^${WORD}\\s]+`, 'gu');
-const SYMBOL_PHONEMES: Readonly<Record<string, string>> = {
-  '/': 'slˈæʃ',
-  '=': 'ˈikwᵊlz',
-  '+': 'plˈʌs',
-  '&': 'ænd',
-  '@': 'æt',
-  '%': 'pəɹsˈɛnt',
-  '#': 'hˈæʃ',
-  '*': 'ˈæstəɹˌɪsk',
-  '~': 'tˈɪldə',
-  '^': 'kˈɛɹət',
-  '<': 'lˈɛs ðən',
-  '>': 'ɡɹˈATəɹ ðən',
-  '—': '—',
-};
+const SYMBOL_PHONEMES = table(`
+  / slˈæʃ, = ˈikwᵊlz, + plˈʌs, & ænd, @ æt, % pəɹsˈɛnt, # hˈæʃ, * ˈæstəɹˌɪsk, ~ tˈɪldə, ^ kˈɛɹət,
+  < lˈɛs ðən, > ɡɹˈATəɹ ðən, — —
+`);
 /** Longer sentences are cut behind a clause, or else behind a word. */
 const MAX_PHONEMES = 400;
 /** Tokens of one word: finding the parts that the lexicon knows takes time with the cube of their number. */

@@ -14,21 +14,11 @@ const ADDRESS_WORDS = table(String.raw`
   ~ tilde, \ backslash
 `);
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
+const ENTITIES = {
+  ...table(`
+    amp &, lt <, gt >, quot ", apos ', ndash –, mdash —, hellip …, copy ©, lsquo ‘, rsquo ’, ldquo “, rdquo ”
+  `),
   nbsp: ' ',
-  ndash: '–',
-  mdash: '—',
-  hellip: '…',
-  copy: '©',
-  lsquo: '‘',
-  rsquo: '’',
-  ldquo: '“',
-  rdquo: '”',
 };
 /** Endings of sites and of files that are read part by part. Others may be words, as in "Wait.Please". */
 const SITE_ENDINGS =

@@ -19,41 +19,19 @@ const icons = `[${inClass(ICONS)}]`;
 const DOTS = String.raw`\.\.+`;
 
 const PREFIX = new RegExp(
-  [
-    '§',
-    '%',
-    '=',
-    '—',
-    '–',
-    String.raw`\+(?![0-9])`,
-    '…',
-    '……',
-    ...marks,
-    DOTS,
-    '…',
-    ...quotes,
-    CURRENCY,
-    icons,
-  ]
+  [...'§ % = — –'.split(' '), String.raw`\+(?![0-9])`, ...marks, DOTS, ...quotes, CURRENCY, icons]
     .map((each) => `^(?:${each})`)
     .join('|'),
   'u',
 );
 const SUFFIX = new RegExp(
   [
-    '…',
     '……',
     ...marks,
     DOTS,
-    '…',
     ...quotes,
     icons,
-    "'s",
-    "'S",
-    '’s',
-    '’S',
-    '—',
-    '–',
+    ..."'s 'S ’s ’S — –".split(' '),
     String.raw`(?<=[0-9])\+`,
     String.raw`(?<=°[FfCcKk])\.`,
     `(?<=[0-9])(?:${CURRENCY})`,

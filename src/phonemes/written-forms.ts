@@ -20,19 +20,7 @@ const NUMBER = String.raw`\d+(?:,\d{3})*(?:\.\d+)?`;
 const LARGE = String.raw`(hundred|thousand|million|billion|trillion|[kKmMbB]${EDGE})`;
 const ROMAN = '((?=[IVXLC])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3}))';
 const ROMAN_VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
-const FRACTIONS = [
-  '',
-  '',
-  'half',
-  'third',
-  'quarter',
-  'fifth',
-  'sixth',
-  'seventh',
-  'eighth',
-  'ninth',
-  'tenth',
-];
+const FRACTIONS = ['', '', ...'half third quarter fifth sixth seventh eighth ninth tenth'.split(' ')];
 
 function romanValue(numeral: string): number {
   const values = Array.from(numeral, (c) => ROMAN_VALUES[c] ?? 0);

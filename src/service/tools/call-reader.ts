@@ -1,3 +1,4 @@
+import { completeIn } from '#base';
 import type { EngineFinishReason, TokenLogprob } from '#jobs';
 import type { CallableTools } from './callable-tools.ts';
 import { CUSTOM_INPUT, type ToolName } from './tool-function.ts';
@@ -129,27 +130,14 @@ class CustomInput {
   }
 
   #decoded(): string {
-    let end = 0;
-    while (end < this.#rest.length && this.#rest[end] !== '"') {
-      const length = this.#escapeLength(end);
-      if (end + length > this.#rest.length) break;
-      end += length;
-    }
-    if (this.#rest[end] === '"') this.#state = 'after';
-    const escaped = this.#rest.slice(0, end);
-    this.#rest = this.#state === 'after' ? '' : this.#rest.slice(end);
+    const escaped = completeIn(this.#rest);
+    if (this.#rest[escaped.length] === '"') this.#state = 'after';
+    this.#rest = this.#state === 'after' ? '' : this.#rest.slice(escaped.length);
     try {
       return JSON.parse(`"${escaped}"`) as string;
     } catch {
       return escaped;
     }
-  }
-
-  #escapeLength(at: number): number {
-    if (this.#rest[at] !== '\\') return 1;
-    if (this.#rest[at + 1] !== 'u') return 2;
-    // The halves of a surrogate pair belong together.
-    return /^d[89ab]/i.test(this.#rest.slice(at + 2, at + 4)) ? 12 : 6;
   }
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { WeightFile } from '#catalog';
-import { miniLm } from '#catalog/default';
+import { miniLmFile } from '#catalog/default';
 import { graphForFolder, int8GraphForFolder } from '../../graphs/bert-graph.ts';
 import type { PackageFile } from './packages.ts';
 
@@ -33,7 +33,7 @@ export const compacted = (file: WeightFile): FileSource => ({
   },
 });
 
-const miniLmFile = (file: string): FileSource => ({
+const ofMiniLm = (file: string): FileSource => ({
   hub: {
     repository: 'sentence-transformers/all-MiniLM-L6-v2',
     revision: 'c9745ed1d9f207416be6d2e6f8de32d1f16199bf',
@@ -100,6 +100,12 @@ const kokoroVoice = (file: string): FileSource => ({
   ],
 });
 
+const KOKORO_VOICES =
+  'af_heart af_bella af_nicole af_alloy af_nova am_echo am_onyx am_michael am_fenrir am_puck'.split(' ');
+
+/** What MiniLM's graphs are written from. */
+const BERT_FILES = ['config.json', 'model.safetensors'].map(miniLmFile);
+
 /** Sources by the path in the catalog. */
 export const defaultSources: Readonly<Record<string, FileSource>> = {
   'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
@@ -119,20 +125,20 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
       },
     ],
   },
-  'all-minilm-l6-v2/config.json': miniLmFile('config.json'),
-  'all-minilm-l6-v2/tokenizer.json': miniLmFile('tokenizer.json'),
-  'all-minilm-l6-v2/tokenizer_config.json': miniLmFile('tokenizer_config.json'),
-  'all-minilm-l6-v2/special_tokens_map.json': miniLmFile('special_tokens_map.json'),
-  'all-minilm-l6-v2/model.safetensors': miniLmFile('model.safetensors'),
+  'all-minilm-l6-v2/config.json': ofMiniLm('config.json'),
+  'all-minilm-l6-v2/tokenizer.json': ofMiniLm('tokenizer.json'),
+  'all-minilm-l6-v2/tokenizer_config.json': ofMiniLm('tokenizer_config.json'),
+  'all-minilm-l6-v2/special_tokens_map.json': ofMiniLm('special_tokens_map.json'),
+  'all-minilm-l6-v2/model.safetensors': ofMiniLm('model.safetensors'),
   'all-minilm-l6-v2/onnx/model.onnx': {
-    made: { from: [miniLm.config, miniLm.weights], write: ([path = '']) => graphForFolder(dirname(path)) },
+    made: { from: BERT_FILES, write: ([path = '']) => graphForFolder(dirname(path)) },
   },
-  'all-minilm-l6-v2-int8/config.json': compacted(miniLm.config),
-  'all-minilm-l6-v2-int8/tokenizer.json': compacted(miniLm.tokenizer),
-  'all-minilm-l6-v2-int8/tokenizer_config.json': compacted(miniLm.tokenizerConfig),
+  'all-minilm-l6-v2-int8/config.json': compacted(miniLmFile('config.json')),
+  'all-minilm-l6-v2-int8/tokenizer.json': compacted(miniLmFile('tokenizer.json')),
+  'all-minilm-l6-v2-int8/tokenizer_config.json': compacted(miniLmFile('tokenizer_config.json')),
   'all-minilm-l6-v2-int8/onnx/model.onnx': {
     made: {
-      from: [miniLm.config, miniLm.weights],
+      from: BERT_FILES,
       write: ([path = '']) => int8GraphForFolder(dirname(path), miniLmOutliers),
     },
   },
@@ -146,14 +152,7 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
   'hibari/written-forms.json': hibariFile('normalize.json'),
   'hibari/vocabulary.json': hibariFile('vocab.json'),
   'kokoro/onnx/kokoro.onnx': { packages: kokoroParts },
-  'kokoro/voices/heart.bin': kokoroVoice('af_heart'),
-  'kokoro/voices/bella.bin': kokoroVoice('af_bella'),
-  'kokoro/voices/nicole.bin': kokoroVoice('af_nicole'),
-  'kokoro/voices/alloy.bin': kokoroVoice('af_alloy'),
-  'kokoro/voices/nova.bin': kokoroVoice('af_nova'),
-  'kokoro/voices/echo.bin': kokoroVoice('am_echo'),
-  'kokoro/voices/onyx.bin': kokoroVoice('am_onyx'),
-  'kokoro/voices/michael.bin': kokoroVoice('am_michael'),
-  'kokoro/voices/fenrir.bin': kokoroVoice('am_fenrir'),
-  'kokoro/voices/puck.bin': kokoroVoice('am_puck'),
+  ...Object.fromEntries(
+    KOKORO_VOICES.map((name) => [`kokoro/voices/${name.slice('af_'.length)}.bin`, kokoroVoice(name)]),
+  ),
 };
