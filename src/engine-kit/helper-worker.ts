@@ -13,74 +13,61 @@ export interface HelperScript {
 type Load<Helper extends object> = (helper: Remote<Helper>) => Promise<unknown>;
 
 /** A worker that runs one of an engine's helpers. */
-export class HelperWorker<Helper extends object> {
-  readonly #worker: Worker;
-  readonly #script: Remote<HelperScript>;
-  #helper: Remote<Helper> | null = null;
+export interface HelperWorker<Helper extends object> {
+  /** Rejects when the worker ends before the call does. */
+  call<T>(call: (helper: Remote<Helper>) => Promise<T>): Promise<T>;
+  /** Terminates the worker. @param reason rejects pending calls */
+  end(reason?: unknown): void;
+}
+
+/** @throws ServiceError; the error of `load` */
+export async function openHelper<Helper extends object>(
+  name: string,
+  load: Load<Helper>,
+  signal: AbortSignal,
+): Promise<HelperWorker<Helper>> {
+  const [type, other] = scriptTypes();
+  try {
+    return await openAs(type, name, load, signal);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'worker_blocked') throw error;
+    return openAs(other, name, load, signal);
+  }
+}
+
+async function openAs<Helper extends object>(
+  type: WorkerType,
+  name: string,
+  load: Load<Helper>,
+  signal: AbortSignal,
+): Promise<HelperWorker<Helper>> {
   /** Aborts when the worker has ended for any reason: a call to it would never settle. */
-  readonly #gone = new AbortController();
-
-  private constructor(type: WorkerType) {
-    // The engine worker's own script, so that bundlers need not emit another.
-    const name = 'localtext-helper';
-    this.#worker = openWorker(location.href, { type, name }, (error) => this.end(error));
-    this.#script = wrap<HelperScript>(this.#worker);
-  }
-
-  /** @throws ServiceError; the error of `load` */
-  static async open<Helper extends object>(
-    name: string,
-    load: Load<Helper>,
-    signal: AbortSignal,
-  ): Promise<HelperWorker<Helper>> {
-    const [type, other] = scriptTypes();
-    try {
-      return await HelperWorker.#open(type, name, load, signal);
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'worker_blocked') throw error;
-      return HelperWorker.#open(other, name, load, signal);
-    }
-  }
-
-  static async #open<Helper extends object>(
-    type: WorkerType,
-    name: string,
-    load: Load<Helper>,
-    signal: AbortSignal,
-  ): Promise<HelperWorker<Helper>> {
-    const worker = new HelperWorker<Helper>(type);
-    try {
-      await abortable(worker.#load(name, load), signal);
-      return worker;
-    } catch (error) {
-      worker.end();
-      throw error;
-    }
-  }
-
-  async #load(name: string, load: Load<Helper>): Promise<void> {
+  const gone = new AbortController();
+  const end = (reason: unknown = new Error('the model was unloaded')): void => {
+    if (gone.signal.aborted) return;
+    gone.abort(reason);
+    script[releaseProxy]();
+    worker.terminate();
+  };
+  // The engine worker's own script, so that bundlers need not emit another.
+  const worker = openWorker(location.href, { type, name: 'localtext-helper' }, end);
+  const script = wrap<HelperScript>(worker);
+  const start = async (): Promise<Remote<Helper>> => {
     const lock = helperLock(crypto.randomUUID());
-    const { signal } = this.#gone;
-    this.#helper = (await abortable(this.#script.helper(name, lock), signal)) as unknown as Remote<Helper>;
-    whenReleased(navigator.locks, lock, signal).then(
-      () => this.end(engineCrashed(`the worker of the helper ${name} has ended`)),
+    const helper = (await abortable(script.helper(name, lock), gone.signal)) as unknown as Remote<Helper>;
+    whenReleased(navigator.locks, lock, gone.signal).then(
+      () => end(engineCrashed(`the worker of the helper ${name} has ended`)),
       () => undefined,
     );
-    await abortable(load(this.#helper), signal);
-  }
-
-  /** Rejects when the worker ends before the call does. */
-  call<T>(call: (helper: Remote<Helper>) => Promise<T>): Promise<T> {
-    if (!this.#helper) throw new Error('no helper is loaded');
-    return abortable(call(this.#helper), this.#gone.signal);
-  }
-
-  /** Terminates the worker. @param reason rejects pending calls */
-  end(reason: unknown = new Error('the model was unloaded')): void {
-    if (this.#gone.signal.aborted) return;
-    this.#gone.abort(reason);
-    this.#script[releaseProxy]();
-    this.#worker.terminate();
+    await abortable(load(helper), gone.signal);
+    return helper;
+  };
+  try {
+    const helper = await abortable(start(), signal);
+    return { call: (call) => abortable(call(helper), gone.signal), end };
+  } catch (error) {
+    end();
+    throw error;
   }
 }
 

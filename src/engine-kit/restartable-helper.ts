@@ -1,7 +1,7 @@
 import type { Remote } from 'comlink';
 
 import { serverError, ServiceError, abortable, withTimeout } from '#base';
-import { HelperWorker } from './helper-worker.ts';
+import { type HelperWorker, openHelper } from './helper-worker.ts';
 
 const START_TIMEOUT_MS = 20_000;
 
@@ -80,7 +80,7 @@ export class RestartableHelper<Helper extends object> {
       return this.#load(helper);
     };
     const signal = AbortSignal.any([this.#ended.signal, late.signal]);
-    return HelperWorker.open(this.#name, load, signal).finally(() => clearTimeout(timer));
+    return openHelper(this.#name, load, signal).finally(() => clearTimeout(timer));
   }
 }
 

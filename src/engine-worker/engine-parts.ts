@@ -9,8 +9,8 @@ import {
   type PageServices,
   type WorkerOptions,
 } from '#protocol';
-import { createWeights, type Weights } from '#weights';
-import { KeepAlive, type Serving } from './requests/serve-port.ts';
+import { createWeights } from '#weights';
+import { keepAwake, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
 
 export interface EnginePartsOptions extends WorkerOptions {
@@ -21,66 +21,60 @@ export interface EnginePartsOptions extends WorkerOptions {
 }
 
 /** Composition root of an engine worker: its weights, its models, and the status of both. */
-export class EngineParts implements Serving {
-  readonly epoch: string;
-  readonly scope: string;
-  readonly imageOrigins: readonly string[];
-  readonly locks = navigator.locks;
-  readonly modelManager: ModelManager;
-  readonly weights: Weights;
+export function createEngineParts(options: EnginePartsOptions): Serving {
+  const { epoch, scope, limits = {}, images, gpuAsked } = options;
+  const { locks } = navigator;
   /** The device; undefined until it is detected. */
-  #device: Device | undefined;
-  readonly #channel: StatusChannel;
-  readonly #keepAlive = new KeepAlive();
-
-  constructor(options: EnginePartsOptions) {
-    const { epoch, scope, limits = {}, images, gpuAsked } = options;
-    const device = detectDevice(undefined, gpuAsked);
-    void device.then((detected) => (this.#device = detected));
-    this.epoch = epoch;
-    this.scope = scope;
-    this.imageOrigins = images?.origins ?? [];
-    this.#channel = new StatusChannel(scope, () => this.status());
-    const loadedModels = new LoadedModels();
-    this.weights = createWeights({
-      ...options,
-      catalog: withoutServers(options.catalog),
-      evict: limits.evict ?? false,
-      users: loadedModels,
-      device,
-      chosen: (id) => this.modelManager.chosen(id),
-      read: () => readAddedModels(scope),
-      save: (records) => writeAddedModels(scope, this.locks, records),
-      requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
-    });
-    this.modelManager = createModels({
-      ...options,
-      weights: this.weights,
-      loadedModels,
-      device,
-      // The URL changes with each build, as script names have a hash.
-      build: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-      saveFacts: (facts) => storeFacts(scope, this.locks, { epoch, models: facts }),
-      onChange: () => this.#channel.changed(),
-    });
-  }
-
-  status(): EngineStatus {
-    const { gpu, memoryGiB } = this.#device ?? { memoryGiB: null };
+  let detected: Device | undefined;
+  const device = detectDevice(undefined, gpuAsked);
+  void device.then((found) => (detected = found));
+  const loadedModels = new LoadedModels();
+  const status = (): EngineStatus => {
+    const { gpu, memoryGiB } = detected ?? { memoryGiB: null };
     return {
-      epoch: this.epoch,
+      epoch,
       deviceMemoryBytes: memoryGiB && memoryGiB * 2 ** 30,
       ...(gpu !== undefined && { gpu: gpu && !gpu.fallback ? gpu.name : null }),
-      models: this.modelManager.status(),
+      models: modelManager.status(),
     };
-  }
-
-  onRequest(): () => void {
-    const release = this.#keepAlive.hold();
-    if (this.#channel.isWatched) this.#channel.changed();
-    return () => {
-      release();
-      if (this.#channel.isWatched) this.#channel.changed();
-    };
-  }
+  };
+  const channel = new StatusChannel(scope, status);
+  const weights = createWeights({
+    ...options,
+    catalog: withoutServers(options.catalog),
+    evict: limits.evict ?? false,
+    users: loadedModels,
+    device,
+    chosen: (id) => modelManager.chosen(id),
+    read: () => readAddedModels(scope),
+    save: (records) => writeAddedModels(scope, locks, records),
+    requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
+  });
+  const modelManager: ModelManager = createModels({
+    ...options,
+    weights,
+    loadedModels,
+    device,
+    // The URL changes with each build, as script names have a hash.
+    build: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
+    saveFacts: (facts) => storeFacts(scope, locks, { epoch, models: facts }),
+    onChange: () => channel.changed(),
+  });
+  return {
+    epoch,
+    scope,
+    locks,
+    imageOrigins: images?.origins ?? [],
+    modelManager,
+    weights,
+    status,
+    onRequest() {
+      const release = keepAwake();
+      if (channel.isWatched) channel.changed();
+      return () => {
+        release();
+        if (channel.isWatched) channel.changed();
+      };
+    },
+  };
 }

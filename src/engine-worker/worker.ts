@@ -12,7 +12,7 @@ import {
   type WorkerControl,
 } from '#protocol';
 import { hasTrustedTypes, trusting } from '#browser';
-import { EngineParts } from './engine-parts.ts';
+import { createEngineParts } from './engine-parts.ts';
 import { serveLinked, servePort } from './requests/serve-port.ts';
 import { setAppScope, type EnginePlugin, type HelperScript } from '#engine-kit';
 import { ENGINES } from '#engines';
@@ -30,7 +30,7 @@ const control: WorkerControl & HelperScript = {
     const added = await readAdded(options.scope);
     // Comlink's proxy cannot be spread, as it has no own properties.
     const page = { decodeAudio, pageModel, loads };
-    const parts = new EngineParts({ ...options, engines: ENGINES, added, page });
+    const parts = createEngineParts({ ...options, engines: ENGINES, added, page });
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, parts);
     });

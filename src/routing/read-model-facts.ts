@@ -1,26 +1,14 @@
 import { KINDS } from '#jobs';
 import type { Catalog } from '#catalog';
 import { readFacts, type Copies } from '#database';
-import { engineLock, queryLocks, whenReleased, type ModelFacts } from '#protocol';
+import { engineLock, queryLocks, type ModelFacts } from '#protocol';
 import type { Servers } from './servers.ts';
 
 type Facts = ReadonlyMap<string, ModelFacts>;
 
-/** Epochs of engines that live, as far as this thread knows. */
-const living = new Set<string>();
-
-/** Whether the engine of an epoch lives. Locks are queried once: afterwards, its lock tells when it ends. */
 async function isAlive(epoch: string, locks: LockManager): Promise<boolean> {
-  if (living.has(epoch)) return true;
   const { held = [] } = await queryLocks(locks);
-  if (!held.some(({ name }) => name === engineLock(epoch))) return false;
-  if (!living.has(epoch)) {
-    living.add(epoch);
-    void whenReleased(locks, engineLock(epoch))
-      .catch(() => undefined)
-      .then(() => living.delete(epoch));
-  }
-  return true;
+  return held.some(({ name }) => name === engineLock(epoch));
 }
 
 /**

@@ -1,5 +1,5 @@
 export { JobQueue, type Claim } from './job-queue.ts';
-export { JobPaused, Lease, type LeaseOptions } from './lease.ts';
+export { createLease, JobPaused, type LeaseOptions } from './lease.ts';
 export { PartQueue, inParts, type Parts } from './part-queue.ts';
 export { nextPart, POLICY } from './policy.ts';
 export {

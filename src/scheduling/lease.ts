@@ -15,45 +15,41 @@ export interface LeaseOptions extends JobTraits {
 }
 
 /** A job's hold on a slot, which ends early if the job yields to others. */
-export class Lease {
-  readonly claim: Claim;
-  readonly #over = new AbortController();
-  readonly #unreadMs: number;
-  #mustPause = false;
+export function createLease(options: LeaseOptions) {
+  const { client, pauses, hasLongParts, restarts, isBackground } = options;
+  const jobClass = classOf(options);
+  // Two tabs that share the engine would otherwise keep discarding each other's parts.
+  const keepsPart = hasLongParts && (jobClass === 'sharing' || pauses >= maxCutParts);
+  const over = new AbortController();
+  const end = (): void => over.abort(new JobPaused('The job yields its slot to others.'));
+  let mustPause = false;
+  const claim: Claim = {
+    client,
+    class: jobClass,
+    pauses,
+    mayBeAbandoned: isBackground,
+    pause() {
+      mustPause = true;
+      if (!keepsPart) end();
+    },
+  };
+  return {
+    claim,
+    /** Aborts with a `JobPaused`. */
+    over: over.signal,
 
-  constructor(options: LeaseOptions) {
-    const { client, pauses, hasLongParts, restarts, isBackground } = options;
-    const jobClass = classOf(options);
-    // Two tabs that share the engine would otherwise keep discarding each other's parts.
-    const keepsPart = hasLongParts && (jobClass === 'sharing' || pauses >= maxCutParts);
-    const pause = (): void => {
-      this.#mustPause = true;
-      if (!keepsPart) this.#end();
-    };
-    this.claim = { client, class: jobClass, pauses, mayBeAbandoned: isBackground, pause };
-    this.#unreadMs = restarts ? unreadRestarting : unread;
-  }
+    /** Yields the slot if another job was waiting for the end of a part. */
+    endPart(): void {
+      if (mustPause) end();
+    },
 
-  /** Aborts with a `JobPaused`. */
-  get over(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  /** Yields the slot if another job was waiting for the end of a part. */
-  endPart(): void {
-    if (this.#mustPause) this.#end();
-  }
-
-  /**
-   * Waits until the reader has taken an event. A reader that does not, such as in a tab blocked by a dialog, must
-   * not keep a slot that others wait for, even if its job has to restart.
-   */
-  async whileUnread(sent: Promise<void>, queue: Pick<JobQueue, 'queued'>): Promise<void> {
-    const timer = setInterval(() => queue.queued > 0 && this.#end(), this.#unreadMs);
-    await sent.finally(() => clearInterval(timer));
-  }
-
-  #end(): void {
-    this.#over.abort(new JobPaused('The job yields its slot to others.'));
-  }
+    /**
+     * Waits until the reader has taken an event. A reader that does not, such as in a tab blocked by a dialog, must
+     * not keep a slot that others wait for, even if its job has to restart.
+     */
+    async whileUnread(sent: Promise<void>, queue: Pick<JobQueue, 'queued'>): Promise<void> {
+      const timer = setInterval(() => queue.queued > 0 && end(), restarts ? unreadRestarting : unread);
+      await sent.finally(() => clearInterval(timer));
+    },
+  };
 }

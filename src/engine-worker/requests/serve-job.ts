@@ -13,7 +13,7 @@ import {
 import type { Origin, StageDetails, Stage } from '#protocol';
 import type { LoadedModel, ModelManager } from '#models';
 import type { Engine } from '#engine-kit';
-import { JobPaused, Lease, type Claim } from '#scheduling';
+import { JobPaused, createLease, type Claim } from '#scheduling';
 import { leaseOptions, jobRules } from './job-rules.ts';
 
 /** Reports the waiting stage and the details known so far. */
@@ -68,7 +68,7 @@ async function serveOnce<K extends Kind>(
   sink: JobSink<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
-  const lease = new Lease(leaseOptions(job, origin, pauses));
+  const lease = createLease(leaseOptions(job, origin, pauses));
   const until = AbortSignal.any([signal, lease.over]);
   const { loadedModel, engine, leave } = await enterQueue(
     modelManager,

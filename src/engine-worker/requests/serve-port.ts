@@ -178,21 +178,15 @@ function mismatch(version: number) {
   return requestError(400, message, 'protocol_mismatch').wire;
 }
 
-/** Keeps the service worker awake while any request runs. */
-export class KeepAlive {
-  #requests = 0;
-  #timer: ReturnType<typeof setInterval> | undefined;
+let running = 0;
+let timer: ReturnType<typeof setInterval> | undefined;
 
-  /** Counts a request. @returns a function that uncounts it; later calls have no effect */
-  hold(): () => void {
-    if (this.#requests++ === 0) this.#timer = setInterval(ping, KEEP_ALIVE_MS);
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      if (--this.#requests === 0) clearInterval(this.#timer);
-    };
-  }
+/** Keeps the service worker awake while any request runs. @returns a function to call once, when the request ends */
+export function keepAwake(): () => void {
+  if (running++ === 0) timer = setInterval(ping, KEEP_ALIVE_MS);
+  return () => {
+    if (--running === 0) clearInterval(timer);
+  };
 }
 
 function ping(): void {

@@ -5,7 +5,7 @@ import { watchGpu, type EngineContext, type LoadEngine } from '#engine-kit';
 import type { onnxWorker } from './onnx-worker.ts';
 import { openOnnxWorker } from './open-onnx-worker.ts';
 import { loadFailure } from './runtime-files.ts';
-import { TextTokenizer } from './text-tokenizer.ts';
+import { openTokenizer, type TextTokenizer } from './text-tokenizer.ts';
 import { checkConfig, noGpu } from './transformers-files.ts';
 import { TransformersEngine, type Embedder } from './transformers-engine.ts';
 import { filesOf } from './weight-files.ts';
@@ -15,7 +15,7 @@ const WARM_UP = [Array.from({ length: 16 }, () => 0), Array.from({ length: 16 },
 
 export const loadTransformers: LoadEngine<TransformersVariant, 'embedding'> = async (variant, context) => {
   await checkConfig(variant, context);
-  const tokenizer = await TextTokenizer.open(variant, context);
+  const tokenizer = await openTokenizer(variant, context);
   try {
     return await loadEngine(variant, context, tokenizer);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { proxy, type Remote } from 'comlink';
 
-import { hasThreads, processors, HelperWorker, type EngineContext } from '#engine-kit';
+import { hasThreads, processors, openHelper, type EngineContext, type HelperWorker } from '#engine-kit';
 import { type Runtime, runtimeFiles, withThreads } from './runtime-files.ts';
 import type { OnnxVariant } from './transformers-files.ts';
 import type { ModelFiles, ReadFile } from './weight-files.ts';
@@ -30,7 +30,7 @@ export async function openOnnxWorker<Helper extends object>(
   const usableThreads = hasThreads() ? Math.min(processors(), maxThreads) : 1;
   const { opened: worker, threads } = await withThreads(usableThreads, (count) => {
     const runtime = { script: wasm(files.script), wasm: wasm(files.wasm), threads: count };
-    return HelperWorker.open<Helper>(
+    return openHelper<Helper>(
       helper,
       (model) => load(model, runtime, proxy(read)),
       AbortSignal.any([signal, failed, ...(lost ? [lost] : [])]),

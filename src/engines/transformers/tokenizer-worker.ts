@@ -1,10 +1,9 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
-import { messageOf } from '#base';
-import { PlainEncoder } from './plain-encoder.ts';
+import { isObject, messageOf } from '#base';
+import { type PlainEncoder, plainEncoder } from './plain-encoder.ts';
 import { serveFiles } from './configure.ts';
 import type { TokenizedText } from './transformers-engine.ts';
-import { parseObject } from './transformers-files.ts';
 
 export interface TokenizerShape {
   /** Special tokens before a text, and `after` it. */
@@ -21,7 +20,7 @@ export interface FileFault {
   cause?: string;
 }
 
-let loaded: { encoder: PlainEncoder; shape: TokenizerShape } | null = null;
+let loaded: { encode: PlainEncoder; shape: TokenizerShape } | null = null;
 
 /** Tokenizes for one model in a worker that can be terminated: regular expressions in a tokenizer's file may run forever. */
 export const tokenizerWorker = {
@@ -30,7 +29,7 @@ export const tokenizerWorker = {
     serveFiles(model, async (name) => files.get(name) ?? null);
     try {
       const tokenizer = await AutoTokenizer.from_pretrained(model);
-      loaded = { encoder: new PlainEncoder(tokenizer), shape: shapeOf(tokenizer) };
+      loaded = { encode: plainEncoder(tokenizer), shape: shapeOf(tokenizer) };
       return loaded.shape;
     } catch (error) {
       console.error('localtext: a tokenizer was not loaded', error);
@@ -44,10 +43,10 @@ export const tokenizerWorker = {
    */
   async tokenize(texts: readonly string[], maxTokens: number, cutTo?: number): Promise<TokenizedText[]> {
     if (!loaded) throw new Error('no tokenizer is loaded');
-    const { encoder, shape } = loaded;
+    const { encode, shape } = loaded;
     const room = Math.max(0, maxTokens - shape.before.length - shape.after.length);
     return texts.map((text) => {
-      const own = encoder.encode(text);
+      const own = encode(text);
       const ids = [
         ...shape.before,
         ...(cutTo === undefined ? own : own.slice(0, Math.min(cutTo, room))),
@@ -74,8 +73,16 @@ function shapeOf(tokenizer: PreTrainedTokenizer): TokenizerShape {
 
 async function findFault(files: ReadonlyMap<string, Blob>): Promise<FileFault> {
   for (const [file, blob] of files) {
-    const { fault } = parseObject(await blob.text());
+    const fault = objectFault(await blob.text());
     if (fault !== undefined) return { file, fault };
   }
   return { file: 'tokenizer.json', fault: 'is not a tokenizer that transformers.js can use' };
+}
+
+function objectFault(text: string): string | undefined {
+  try {
+    return isObject(JSON.parse(text)) ? undefined : 'is not a JSON object';
+  } catch {
+    return 'is not JSON, or cut short';
+  }
 }

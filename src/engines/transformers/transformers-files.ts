@@ -3,7 +3,7 @@ import { z } from '#base/full-zod';
 import type { VariantOf } from '#catalog';
 import type { TransformersVariant } from './rules.ts';
 import { isOutOfMemory, outOfMemory, type EngineContext } from '#engine-kit';
-import { corruptFile, serverError, ServiceError, messageOf } from '#base';
+import { corruptFile, parseJson, serverError, ServiceError, messageOf } from '#base';
 
 /** A variant that onnxruntime runs. */
 export type OnnxVariant = TransformersVariant | VariantOf<'whisper'> | VariantOf<'voice'>;
@@ -88,10 +88,8 @@ export async function checkConfig(variant: TransformersVariant, context: EngineC
   requireFiles(variant, [CONFIG, ...TOKENIZER_FILES]);
   if (!namesOf(variant).some((name) => GRAPH.test(name))) requireFiles(variant, ['onnx/model.onnx']);
   const path = folderOf(variant) + CONFIG;
-  const parsed = configSchema.safeParse(await readJson(path, context));
-  if (parsed.success) return;
-  const [issue] = parsed.error.issues;
-  throw corruptFile(path, `is not a model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  const text = await (await readBounded(path, MAX_JSON_BYTES, context)).text();
+  parseJson(text, configSchema, "is not a model's config", (fault) => corruptFile(path, fault));
 }
 
 /**
@@ -156,24 +154,4 @@ async function readBounded(path: string, maxBytes: number, context: EngineContex
   const file = await context.file(path);
   if (file.size > maxBytes) throw corruptFile(path, `has ${file.size} bytes; the limit is ${maxBytes}`);
   return file;
-}
-
-async function readJson(path: string, context: EngineContext): Promise<unknown> {
-  const parsed = parseObject(await (await readBounded(path, MAX_JSON_BYTES, context)).text());
-  if (parsed.fault !== undefined) throw corruptFile(path, parsed.fault, parsed.cause);
-  return parsed.value;
-}
-
-/** Parses a JSON object. `fault` says why the text is not one, as a phrase that follows the file's name. */
-export function parseObject(
-  text: string,
-): { value: object; fault?: undefined } | { fault: string; cause?: unknown } {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? { value }
-      : { fault: 'is not a JSON object' };
-  } catch (cause) {
-    return { fault: 'is not JSON, or cut short', cause };
-  }
 }

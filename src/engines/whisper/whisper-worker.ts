@@ -2,7 +2,7 @@ import { configure } from '../transformers/configure.ts';
 import type { Runtime } from '../transformers/runtime-files.ts';
 import type { ReadFile } from '../transformers/weight-files.ts';
 import { type TranscribedWindow, transcribeWindow, type WindowOptions } from './transcribe-window.ts';
-import { WhisperModel } from './internals/whisper-model.ts';
+import { loadWhisperModel, type WhisperModel } from './internals/whisper-model.ts';
 
 /** Abilities of a loaded model. `languages` is empty if it only knows English. */
 export type WhisperAbilities = Pick<WhisperModel, 'languages' | 'timesWords'>;
@@ -15,12 +15,12 @@ export const whisperWorker = {
   /** @throws the runtime's error */
   async load(
     name: string,
-    options: Parameters<typeof WhisperModel.load>[1],
+    options: Parameters<typeof loadWhisperModel>[1],
     runtime: Runtime,
     read: ReadFile,
   ): Promise<WhisperAbilities> {
     configure(name, runtime, read);
-    loaded = await WhisperModel.load(name, options);
+    loaded = await loadWhisperModel(name, options);
     const { languages, timesWords } = loaded;
     return { languages, timesWords };
   },

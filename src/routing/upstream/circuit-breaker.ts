@@ -2,53 +2,47 @@ import { backoff } from '#base';
 
 const PAUSES = { firstMs: 5000, maxMs: 60_000 };
 
-/** `failures` in a row: a probe that succeeds does not reset them, an answered request does. */
-type Circuit =
-  | { state: 'closed'; failures: number }
-  /** No request is sent to the server until that time (`performance.now()`). */
-  | { state: 'open'; failures: number; error: unknown; until: number }
-  /** A probe is running. No request is sent to the server yet. */
-  | { state: 'half-open'; failures: number; error: unknown };
-
 /** Keeps requests away from a failing server if another variant can answer them. */
 export class CircuitBreaker {
-  #circuit: Circuit = { state: 'closed', failures: 0 };
+  /** `half-open`: a probe is running. No request is sent to the server yet. */
+  #state: 'closed' | 'open' | 'half-open' = 'closed';
+  /** Failures in a row: a probe that succeeds does not reset them, an answered request does. */
+  #failures = 0;
+  /** While it is open, no request is sent to the server until that time (`performance.now()`). */
+  #until = 0;
+  /** Error that opened the circuit; undefined while it is closed. */
+  error: unknown;
 
   get isClosed(): boolean {
-    return this.#circuit.state === 'closed';
+    return this.#state === 'closed';
   }
 
   get isOpen(): boolean {
-    return this.#circuit.state === 'open';
-  }
-
-  /** Error that opened the circuit; undefined while it is closed. */
-  get error(): unknown {
-    return this.#circuit.state === 'closed' ? undefined : this.#circuit.error;
+    return this.#state === 'open';
   }
 
   /** A request or a probe failed. */
   open(error: unknown, retryAfterMs = 0): void {
-    const failures = this.#circuit.failures + 1;
-    const until = performance.now() + Math.max(backoff(failures - 1, PAUSES), retryAfterMs);
-    this.#circuit = { state: 'open', failures, error, until };
+    this.#until = performance.now() + Math.max(backoff(this.#failures++, PAUSES), retryAfterMs);
+    this.#state = 'open';
+    this.error = error;
   }
 
   /** @returns true once the pause is over, for one caller only: that caller probes the server */
   startProbe(): boolean {
-    const circuit = this.#circuit;
-    if (circuit.state !== 'open' || performance.now() < circuit.until) return false;
-    this.#circuit = { state: 'half-open', failures: circuit.failures, error: circuit.error };
+    if (!this.isOpen || performance.now() < this.#until) return false;
+    this.#state = 'half-open';
     return true;
   }
 
   /** The probe succeeded: the next request is sent to the server. */
   close(): void {
-    this.#circuit = { state: 'closed', failures: this.#circuit.failures };
+    this.#state = 'closed';
+    this.error = undefined;
   }
 
   /** A request was answered. */
   succeed(): void {
-    if (this.isClosed) this.#circuit = { state: 'closed', failures: 0 };
+    if (this.isClosed) this.#failures = 0;
   }
 }

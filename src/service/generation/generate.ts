@@ -169,7 +169,7 @@ class Reply implements AnswerSink<ChatEvent> {
     const index = this.#index;
     for (const part of parts) {
       this.#hasCalled ||= part.type === 'call';
-      if (index === 0) this.#run.generated(shownText(part));
+      if (index === 0) this.#run.exchange.trace.generated(shownText(part));
       await this.#sink.event({ index, ...part });
     }
   }

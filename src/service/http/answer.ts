@@ -179,7 +179,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
 
   /** @throws ServiceError for a whole answer that no engine has begun at the deadline */
   #checkDeadline(): void {
-    if (this.#isStream || this.#run.hasBegun) return;
+    if (this.#isStream || this.#run.exchange.trace.waits.queueMs !== null) return;
     const error = serverError(
       'model_not_ready',
       `The model did not begin to answer within ${HEADERS_DEADLINE_MS / 1000} s: it was loading, or others came first. Load it with ready() before, or set "stream".`,

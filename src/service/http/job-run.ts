@@ -84,11 +84,7 @@ export class JobRun<M extends Meter = Meter> {
   readonly model: ModelEntry;
   readonly meter: M;
   readonly isStreamed: boolean;
-  /** Whether an engine has begun to compute. */
-  hasBegun = false;
   readonly #settle: (used: number) => Promise<void>;
-  #begunAt: number | null = null;
-  #firstTokenAt: number | null = null;
   #timings: Timings | null = null;
 
   /** @throws ServiceError 404, 429; 400 for an image that the model cannot see */
@@ -181,25 +177,16 @@ export class JobRun<M extends Meter = Meter> {
   }
 
   #begin(index: number): void {
-    this.hasBegun = true;
-    this.#begunAt ??= Date.now();
     this.exchange.trace.accepted();
     this.meter.computing(index);
-  }
-
-  /** Records generated text, for the log and the timings. */
-  generated(text: string): void {
-    this.#firstTokenAt ??= Date.now();
-    this.exchange.trace.generated(text);
   }
 
   /** Timings of the first job that ended, measured by its engine. Until then, timings measured here. */
   get timings(): Timings {
     if (this.#timings) return this.#timings;
-    if (this.#begunAt === null) return {};
-    const queueMs = this.#begunAt - this.exchange.receivedAt;
-    if (this.#firstTokenAt === null) return { queueMs };
-    return { queueMs, prefillMs: this.#firstTokenAt - this.#begunAt };
+    const { queueMs, firstTokenMs } = this.exchange.trace.waits;
+    if (queueMs === null) return {};
+    return firstTokenMs === null ? { queueMs } : { queueMs, prefillMs: firstTokenMs - queueMs };
   }
 
   /** Ends the count in flight, and charges the key. Called once, however the jobs end. Never rejects. */

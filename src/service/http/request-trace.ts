@@ -70,6 +70,11 @@ export class RequestTrace {
     this.#entry.servedBy = fingerprint;
   }
 
+  /** Milliseconds until an engine began, and until the first token; null until then. */
+  get waits(): Pick<RequestLogEntry, 'queueMs' | 'firstTokenMs'> {
+    return this.#entry;
+  }
+
   /** An engine has begun with the request. */
   accepted(): void {
     this.#entry.queueMs ??= this.#spent();

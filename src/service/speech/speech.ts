@@ -61,7 +61,7 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
     // Numbers and signs are spoken longer than they are written.
     seconds += event.seconds ?? 0;
     run.meter.count(tokens + soundTokens(seconds));
-    if (event.text !== '') run.generated(event.text);
+    if (event.text !== '') run.exchange.trace.generated(event.text);
     return event.bytes;
   };
   const sound: AnswerFormat<SpeechEvent> = {

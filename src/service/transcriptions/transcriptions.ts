@@ -43,7 +43,7 @@ export async function createTranscription(
       // Some servers do not stream.
       if (isFirst) text = textOf(event.transcript);
     }
-    if (text !== '') run.generated(text);
+    if (text !== '') run.exchange.trace.generated(text);
     return text;
   };
   const streamed: AnswerFormat<TranscriptionEvent> = {

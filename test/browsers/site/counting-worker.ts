@@ -7,7 +7,7 @@ import { listenDirectly, type ServePort } from '../../../src/protocol/discovery.
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/base/async.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
-import { KeepAlive, servePort, type Serving } from '../../../src/engine-worker/requests/serve-port.ts';
+import { keepAwake, servePort, type Serving } from '../../../src/engine-worker/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/engine-worker/status-channel.ts';
 // Within this script: Vite's code before a dynamic import needs a document.
 export { decide } from '../../../src/models/decisions/decide.ts';
@@ -74,8 +74,6 @@ const ENGINES = {
 let resolveServing: (serving: Serving) => void = () => {};
 const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
 
-const keepAlive = new KeepAlive();
-
 const control: WorkerControl = {
   async start({ epoch, scope, catalog }) {
     await holdLock(navigator.locks, engineLock(epoch));
@@ -99,7 +97,7 @@ const control: WorkerControl = {
       weights: {} as Serving['weights'],
       status,
       onRequest() {
-        const release = keepAlive.hold();
+        const release = keepAwake();
         return () => {
           release();
           channel.changed();

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 
-import type { HelperWorker } from '../../../src/engine-kit/helper-worker.ts';
+import type { openHelper } from '../../../src/engine-kit/helper-worker.ts';
 import { RestartableHelper } from '../../../src/engine-kit/restartable-helper.ts';
 import { abortable } from '../../../src/base/async.ts';
 import { virtualTime } from '../../support/virtual-time.ts';
@@ -11,20 +11,18 @@ const opened: { hasEnded: boolean }[] = [];
 
 /** Workers that never end by themselves: calls under way reject when one is ended. */
 vi.mock(import('../../../src/engine-kit/helper-worker.ts'), () => ({
-  HelperWorker: {
-    open: async () => {
-      const gone = new AbortController();
-      const state = { hasEnded: false };
-      opened.push(state);
-      return {
-        call: (call: (helper: object) => Promise<object>) => abortable(call({}), gone.signal),
-        end: () => {
-          state.hasEnded = true;
-          gone.abort(new Error('ended'));
-        },
-      };
-    },
-  } as unknown as typeof HelperWorker,
+  openHelper: (async () => {
+    const gone = new AbortController();
+    const state = { hasEnded: false };
+    opened.push(state);
+    return {
+      call: (call: (helper: object) => Promise<object>) => abortable(call({}), gone.signal),
+      end: () => {
+        state.hasEnded = true;
+        gone.abort(new Error('ended'));
+      },
+    };
+  }) as unknown as typeof openHelper,
 }));
 
 test('a call that fails with its worker does not end the next one', async () => {

@@ -4,7 +4,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
-import { EngineParts } from '../../../src/engine-worker/engine-parts.ts';
+import { createEngineParts } from '../../../src/engine-worker/engine-parts.ts';
 import { loadId } from '../../../src/models/crash-guard.ts';
 import type { PageServices } from '../../../src/protocol/page-services.ts';
 import { serveJob } from '../../../src/engine-worker/requests/serve-job.ts';
@@ -57,7 +57,7 @@ function fakePage(fatal: string[] = []) {
 }
 
 async function startParts(site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) {
-  return new EngineParts({
+  return createEngineParts({
     version: 1,
     epoch: 'e',
     scope: '/',

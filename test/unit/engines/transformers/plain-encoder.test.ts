@@ -1,7 +1,7 @@
 import { PreTrainedTokenizer } from '@huggingface/transformers';
 import { expect, test } from 'vitest';
 
-import { PlainEncoder } from '../../../../src/engines/transformers/plain-encoder.ts';
+import { plainEncoder } from '../../../../src/engines/transformers/plain-encoder.ts';
 
 const added = (id: number, content: string, special = true) => ({
   id,
@@ -78,7 +78,7 @@ const unigram = new PreTrainedTokenizer(
 );
 
 const encode = (tokenizer: PreTrainedTokenizer, text: string): string[] =>
-  new PlainEncoder(tokenizer).encode(text).map((id) => tokenizer.decode([id]).trim());
+  plainEncoder(tokenizer)(text).map((id) => tokenizer.decode([id]).trim());
 
 test('special tokens in a text are tokens of text', () => {
   expect(encode(bert, 'rain [SEP] snow')).toEqual(['rain', '[', 'sep', ']', 'snow']);
@@ -92,9 +92,7 @@ test('an ordinary text has the tokens that it had', () => {
     [bert, 'Rain, [snow] < rain'],
     [unigram, 'rain snow <s'],
   ] as const)
-    expect(new PlainEncoder(tokenizer).encode(text)).toEqual(
-      tokenizer.encode(text, { add_special_tokens: false }),
-    );
+    expect(plainEncoder(tokenizer)(text)).toEqual(tokenizer.encode(text, { add_special_tokens: false }));
 });
 
 test('a special token that is a piece of text, or comes of normalizing, does not stay', () => {

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 
 import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
-import type { HelperWorker } from '../../../../src/engine-kit/helper-worker.ts';
-import { TextTokenizer } from '../../../../src/engines/transformers/text-tokenizer.ts';
+import type { openHelper } from '../../../../src/engine-kit/helper-worker.ts';
+import { openTokenizer, type TextTokenizer } from '../../../../src/engines/transformers/text-tokenizer.ts';
 import { engineCrashed } from '../../../../src/base/errors/engine-errors.ts';
 import { abortable } from '../../../../src/base/async.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
@@ -25,19 +25,17 @@ let next: FakeTokenizer[] = [];
 const opened: { end(reason: unknown): void }[] = [];
 
 vi.mock(import('../../../../src/engine-kit/helper-worker.ts'), () => ({
-  HelperWorker: {
-    open: async (_: string, load: (helper: FakeTokenizer) => Promise<unknown>) => {
-      const tokenizer = next.shift() ?? sound;
-      const gone = new AbortController();
-      const end = (reason: unknown = new Error('ended')) => gone.abort(reason);
-      opened.push({ end });
-      await abortable(load(tokenizer), gone.signal);
-      return {
-        call: <T>(call: (helper: FakeTokenizer) => Promise<T>) => abortable(call(tokenizer), gone.signal),
-        end,
-      };
-    },
-  } as unknown as typeof HelperWorker,
+  openHelper: (async (_: string, load: (helper: FakeTokenizer) => Promise<unknown>) => {
+    const tokenizer = next.shift() ?? sound;
+    const gone = new AbortController();
+    const end = (reason: unknown = new Error('ended')) => gone.abort(reason);
+    opened.push({ end });
+    await abortable(load(tokenizer), gone.signal);
+    return {
+      call: <T>(call: (helper: FakeTokenizer) => Promise<T>) => abortable(call(tokenizer), gone.signal),
+      end,
+    };
+  }) as unknown as typeof openHelper,
 }));
 
 const variant = variantOf('config.json', 'tokenizer.json', 'tokenizer_config.json');
@@ -52,7 +50,7 @@ const never = (): Promise<never> => new Promise(() => undefined);
 async function open(...workers: FakeTokenizer[]): Promise<TextTokenizer> {
   next = workers;
   opened.length = 0;
-  return TextTokenizer.open(variant, context);
+  return openTokenizer(variant, context);
 }
 
 test('wraps ids in the special tokens, once, and knows which are none', async () => {
@@ -89,7 +87,7 @@ test('a large tokenizer and a long text have time in proportion', async () => {
       sleep(ms).then(() => value);
   const file = new Blob([new Uint8Array(12_000_000)]);
   next = [{ load: slowly(90_000, FACTS), tokenize: slowly(60_000, [[1]]) }];
-  const tokenizer = await TextTokenizer.open(variant, {
+  const tokenizer = await openTokenizer(variant, {
     ...context,
     file: async (path) => (path.endsWith('/tokenizer.json') ? file : new Blob(['{}'])),
   });

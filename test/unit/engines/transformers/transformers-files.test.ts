@@ -42,7 +42,7 @@ const failure = (promise: Promise<unknown>) =>
 
 test.each([
   ['{"model_type":"lla', /a\/tiny\/config\.json is not JSON, or cut short/],
-  ['[]', /config\.json is not a JSON object/],
+  ['[]', /config\.json is not a model's config: : /],
   ['{}', /config\.json is not a model's config: model_type/],
   ['{"model_type":"llama","num_hidden_layers":1e9}', /: num_hidden_layers: /],
   ['{"model_type":"llama","num_hidden_layers":-1}', /: num_hidden_layers: /],

@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals';
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import {
@@ -8,6 +9,9 @@ import {
   takeFile,
   tryAgain,
 } from '../../../../playground/speech/speech-session.ts';
+import { downloads } from '../../../../playground/client/downloads.ts';
+import { modelStatuses } from '../../../../playground/client/localtext.ts';
+import { speechState } from '../../../../playground/client/speech-model.ts';
 
 /** Files that the page sends, by their size, and the end of the decoding that runs. */
 const seen = vi.hoisted(() => ({ sent: [] as number[], decoded: () => undefined as void }));
@@ -63,4 +67,20 @@ test('a file that neither the page nor a request takes is refused, and is not to
   expect(phase.value).toBe('idle');
   expect(sound.value?.samples).toBe(null);
   expect(seen.sent).toEqual([]);
+});
+
+test('the view stays while the engine starts again, and where a failed download can be tried again', () => {
+  const show = (reasons: object[] | null): string => {
+    const status = { id: 'wren', kind: 'transcription', reasons };
+    (modelStatuses as Signal<object[]>).value = reasons === null ? [] : [status];
+    return speechState.value;
+  };
+  expect([[{ chosen: true }], null, [], [{ chosen: false }]].map(show)).toEqual([
+    'usable',
+    'usable',
+    'usable',
+    'no weights',
+  ]);
+  downloads.value = { wren: { phase: 'failed' } } as unknown as typeof downloads.value;
+  expect(speechState.value).toBe('usable');
 });
