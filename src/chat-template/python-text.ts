@@ -26,18 +26,13 @@ function list(type: string, items: readonly string[]): string {
   return items.length === 1 ? `(${items[0]},)` : `(${items.join(', ')})`;
 }
 
-const ESCAPES = new Map([
-  ['\\', '\\\\'],
-  ['\n', '\\n'],
-  ['\r', '\\r'],
-  ['\t', '\\t'],
-]);
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function quoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text.replaceAll(
     /\\|(?![ \uFDD0-\uFDEF])[\p{C}\p{Z}]/gu,
-    (char) => ESCAPES.get(char) ?? codeOf(char),
+    (char) => ESCAPES[char] ?? codeOf(char),
   );
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }

@@ -57,7 +57,7 @@ class Derivation {
   }
 
   #rule(name: string): Node {
-    const node = this.#rules.get(name) ?? new Parser(this.#sources.get(name) ?? '').choice();
+    const node = this.#rules.get(name) ?? parse(this.#sources.get(name) ?? '');
     this.#rules.set(name, node);
     return node;
   }
@@ -141,90 +141,66 @@ function printed(node: Node): string {
 }
 
 /** A character, as a literal or a class writes it. */
-const CHARACTER = /\\x[\da-f]{2}|\\u[\da-f]{4}|\\U[\da-f]{8}|\\.|[^]/uy;
+const CHARACTER = String.raw`\\x[\da-f]{2}|\\u[\da-f]{4}|\\U[\da-f]{8}|\\.|[^]`;
+const CHARACTERS = new RegExp(CHARACTER, 'gu');
+const RANGES = new RegExp(`(${CHARACTER})(?:-(${CHARACTER}))?`, 'gu');
+/** A literal, a class, a rule, a sign or a count. */
+const TOKENS =
+  /"((?:\\.|[^"\\])*)"|\[(\^?)((?:\\.|[^\]\\])*)\]|([a-z][\w-]*)|([(|)])|\{(\d*)(,?)(\d*)\}|([?*+])/gu;
+const COUNTS: Record<string, [min: number, max: number]> = {
+  '?': [0, 1],
+  '*': [0, Infinity],
+  '+': [1, Infinity],
+};
 const NAMED: Record<string, string> = { n: '\n', r: '\r', t: '\t' };
 
 /** Parses the right side of a rule. */
-class Parser {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  choice(): Node {
-    const nodes = [this.#sequence()];
-    while (this.#take(/ *\| */y)) nodes.push(this.#sequence());
-    return nodes.length > 1 ? { kind: 'choice', nodes } : (nodes[0] ?? EMPTY);
-  }
-
-  #sequence(): Node {
-    const nodes: Node[] = [];
-    for (let node = this.#item(); node; node = this.#item()) nodes.push(node);
-    return sequenceOf(nodes);
-  }
-
-  #item(): Node | null {
-    this.#take(/ +/y);
-    const node = this.#atom();
-    if (!node) return null;
-    const count = this.#take(/\{(\d*),?(\d*)\}|[?*+]/y);
-    if (!count) return node;
-    const [mark, min = '', max = ''] = count;
-    if (mark === '?') return { kind: 'repeated', node, min: 0, max: 1 };
-    if (mark === '*' || mark === '+')
-      return { kind: 'repeated', node, min: mark === '+' ? 1 : 0, max: Infinity };
-    const most = mark.includes(',') ? max : min;
-    return { kind: 'repeated', node, min: Number(min), max: most === '' ? Infinity : Number(most) };
-  }
-
-  #atom(): Node | null {
-    if (this.#take(/\(/y)) {
-      const node = this.choice();
-      this.#take(/ *\)/y);
-      return node;
+function parse(text: string): Node {
+  const tokens = text.matchAll(TOKENS);
+  const next = (): RegExpExecArray | undefined => tokens.next().value;
+  const choice = (): Node => {
+    let nodes: Node[] = [];
+    const choices = [nodes];
+    for (let token = next(); token && token[5] !== ')'; token = next()) {
+      const [, literal, negation, ranges, name, sign] = token;
+      if (sign === '|') choices.push((nodes = []));
+      else if (sign === '(') nodes.push(choice());
+      else if (name !== undefined) nodes.push({ kind: 'rule', name });
+      else if (literal !== undefined) nodes.push(literalOf(literal));
+      else if (ranges !== undefined) nodes.push(classOf(negation === '^', ranges));
+      else nodes.push(repeated(nodes.pop() ?? EMPTY, token));
     }
-    if (this.#take(/"/y)) {
-      const nodes: Node[] = [];
-      while (!this.#take(/"/y)) nodes.push(this.#character());
-      return sequenceOf(nodes);
-    }
-    if (this.#take(/\[/y)) return this.#class();
-    const name = this.#take(/[a-z][\w-]*/y);
-    return name && { kind: 'rule', name: name[0] };
-  }
+    const sequences = choices.map(sequenceOf);
+    return sequences.length > 1 ? { kind: 'choice', nodes: sequences } : (sequences[0] ?? EMPTY);
+  };
+  return choice();
+}
 
-  #character(): Node {
-    const from = this.#at;
-    const point = this.#point();
-    const text = `"${this.#text.slice(from, this.#at)}"`;
-    return { kind: 'set', isNegated: false, ranges: [[point, point]], text };
-  }
+function repeated(node: Node, token: RegExpExecArray): Node {
+  const [least = '', comma, most = '', mark = ''] = token.slice(6);
+  const last = comma ? most : least;
+  const [min, max] = COUNTS[mark] ?? [Number(least), last === '' ? Infinity : Number(last)];
+  return { kind: 'repeated', node, min, max };
+}
 
-  #class(): Node {
-    const from = this.#at - 1;
-    const isNegated = this.#take(/\^/y) !== null;
-    const ranges: [number, number][] = [];
-    while (!this.#take(/\]/y)) {
-      const first = this.#point();
-      ranges.push([first, this.#take(/-(?!\])/y) ? this.#point() : first]);
-    }
-    return { kind: 'set', isNegated, ranges, text: this.#text.slice(from, this.#at) };
-  }
+const literalOf = (text: string): Node =>
+  sequenceOf(
+    Array.from(text.matchAll(CHARACTERS), ([character]): Node => {
+      const point = pointOf(character);
+      return { kind: 'set', isNegated: false, ranges: [[point, point]], text: `"${character}"` };
+    }),
+  );
 
-  #point(): number {
-    const [character = ''] = this.#take(CHARACTER) ?? [];
-    if (character === '') throw new Error('The grammar ends within a literal.');
-    if (/^\\[xuU]/.test(character)) return Number.parseInt(character.slice(2), 16);
-    const [, escaped] = /^\\(.)/u.exec(character) ?? [];
-    return (escaped === undefined ? character : (NAMED[escaped] ?? escaped)).codePointAt(0) ?? 0;
-  }
+function classOf(isNegated: boolean, text: string): Node {
+  const ranges = Array.from(
+    text.matchAll(RANGES),
+    ([, first = '', last = first]) => [pointOf(first), pointOf(last)] as const,
+  );
+  return { kind: 'set', isNegated, ranges, text: `[${isNegated ? '^' : ''}${text}]` };
+}
 
-  #take(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = this.#at;
-    const match = pattern.exec(this.#text);
-    if (match) this.#at = pattern.lastIndex;
-    return match;
-  }
+function pointOf(character: string): number {
+  if (/^\\[xuU]/.test(character)) return Number.parseInt(character.slice(2), 16);
+  const plain = character.length > 1 && character.startsWith('\\') ? character.slice(1) : character;
+  return (plain === character ? plain : (NAMED[plain] ?? plain)).codePointAt(0) ?? 0;
 }

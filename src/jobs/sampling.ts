@@ -14,9 +14,6 @@ export interface Sampling {
   logitBias?: Record<string, number>;
 }
 
-/** Engines with their own names and bounds of parameters. */
-export type SamplingEngine = 'llama.cpp' | 'web-llm' | "the browser's own model";
-
 interface SamplingRow {
   /** Name in the API, and in an engine's request. */
   name: string;
@@ -24,7 +21,7 @@ interface SamplingRow {
   /** Value that changes nothing. */
   neutral?: unknown;
   /** Engines that lack the parameter: they refuse every value but the neutral one. */
-  lacking?: readonly SamplingEngine[];
+  lacking?: readonly string[];
 }
 
 const OWN = "the browser's own model";
@@ -53,12 +50,13 @@ export const foldSeed = (seed: number, count: number): number => ((seed % count)
 
 /**
  * Builds the fields of an engine's request from the parameters that are set.
+ * @param engine its name in errors, and in `lacking`
  * @param conversions parameters that the engine takes in another form
  * @throws ServiceError 400 that names a parameter that the engine lacks
  */
 export function engineFields(
   sampling: Sampling,
-  engine: SamplingEngine,
+  engine: string,
   conversions: Conversions = {},
 ): Record<string, unknown> {
   const built = (Object.keys(SAMPLING) as (keyof Sampling)[]).map((parameter) => {

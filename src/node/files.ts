@@ -65,12 +65,15 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
   }
 }
 
-/** Reads a text; null: there is no such file. @throws CommandError if a link leads nowhere: a write would replace it */
+/** Reads a text; null: there is no such file. @throws CommandError, also if a link leads nowhere: a write would replace it */
 export async function readTextIfAny(path: string): Promise<string | null> {
   try {
     return await naming(path, readFile(path, 'utf8'));
   } catch (error) {
-    if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // Vite shows a message alone.
+    if (!['ENOENT', 'ENOTDIR'].includes(code))
+      throw new CommandError(describeFileError(error) ?? String(error));
     if ((await lstat(path).catch(() => null)) === null) return null;
     throw new CommandError(
       `${shown(path)} is a link to a file that does not exist. Remove the link, or restore the file.`,

@@ -68,21 +68,29 @@ async function largestContentfulPaintMs(url: string): Promise<number> {
     await session.send('Network.enable');
     await session.send('Network.emulateNetworkConditions', PHONE.network);
     await session.send('Emulation.setCPUThrottlingRate', { rate: PHONE.cpu });
+    // The page reloads itself once it can be isolated: what counts is the document that the visitor sees first.
+    let first: number | undefined;
+    let last = 0;
+    await page.exposeFunction('reportPaint', (document: number, at: number) => {
+      first ??= document;
+      if (document === first) last = at;
+    });
+    await page.addInitScript(observePaints);
     await page.goto(`${url}/`);
     await page.getByRole('textbox').first().waitFor();
-    return await page.evaluate(
-      () =>
-        new Promise<number>((resolve) => {
-          let last = 0;
-          const observer = new PerformanceObserver((list) => {
-            for (const { startTime } of list.getEntries()) last = startTime;
-          });
-          observer.observe({ type: 'largest-contentful-paint', buffered: true });
-          // Text that is still to come would be larger than what has been painted.
-          setTimeout(() => resolve(last), 3000);
-        }),
-    );
+    // Text that is still to come would be larger than what has been painted.
+    await page.waitForTimeout(3000);
+    return last;
   } finally {
     await context.close();
   }
+}
+
+/** Runs in the page. */
+function observePaints(): void {
+  const { reportPaint } = globalThis as unknown as { reportPaint(document: number, at: number): void };
+  const observer = new PerformanceObserver((list) => {
+    for (const { startTime } of list.getEntries()) reportPaint(performance.timeOrigin, startTime);
+  });
+  observer.observe({ type: 'largest-contentful-paint', buffered: true });
 }

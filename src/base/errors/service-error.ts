@@ -121,7 +121,7 @@ export const PRIVATE_WINDOW = 'A private window has less storage than another on
 export const storageUnavailable = (): ServiceError =>
   serverError(
     'storage_unavailable',
-    'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
+    'The key store of this browser cannot be read. Close the other tabs of this site, free disk space, or leave private browsing, and reload.',
   );
 
 /**

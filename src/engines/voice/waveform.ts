@@ -1,4 +1,4 @@
-import { FourierTransform } from './fourier.ts';
+import { fourierTransform } from './fourier.ts';
 
 /** Sampling rate of the voices, in Hz. */
 export const VOICE_RATE = 24_000;
@@ -28,7 +28,7 @@ const hann = Float64Array.from(
   { length: WINDOW },
   (_, at) => 0.5 - 0.5 * Math.cos((2 * Math.PI * at) / WINDOW),
 );
-const fourier = new FourierTransform(WINDOW);
+const transform = fourierTransform(WINDOW);
 const magnitude = (logarithm: number): number => Math.exp(Math.min(logarithm, 7));
 
 /** A train of pulses that follows the pitch: all harmonics up to 11 kHz, as loud as each other. Silence where unvoiced. */
@@ -113,9 +113,9 @@ export function toWaveform(spectrum: Spectrum, normal: () => number): Float32Arr
   const transformed = new Float64Array(2 * WINDOW);
   for (let frame = 0; frame < spectrum.frames; frame++) {
     readWindow(source, frame, window);
-    fourier.transform(window, transformed);
+    transform(window, transformed);
     writeFrame(spectrum, frame, transformed, normal, window);
-    fourier.transform(window, transformed);
+    transform(window, transformed);
     for (const [at, weight] of hann.entries()) {
       const place = frame * HOP + at;
       sum[place] = (sum[place] ?? 0) + ((transformed[2 * at] ?? 0) / WINDOW) * weight;

@@ -3,7 +3,7 @@ import { SOUND_TOKENS_A_SECOND, type TranscriptionJob, type TranscriptionProgres
 import type { Engine, HelperWorker } from '#engine-kit';
 import type { SoundReader } from '../sound/sound-reader.ts';
 import { SAMPLE_RATE } from '../sound/resampler.ts';
-import { SampleWindow } from '../sound/sample-window.ts';
+import { sampleWindow } from '../sound/sample-window.ts';
 import type { TranscribedWindow, WindowOptions } from './transcribe-window.ts';
 import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
@@ -85,7 +85,7 @@ export function whisperEngine(
       const start = { segments: [], position: 0, language: job.language ?? null, previous: null };
       let progress: TranscriptionProgress | typeof start = job.progress ?? start;
       const sound = reader.read(job.file, signal);
-      const window = new SampleWindow(sound, signal);
+      const window = sampleWindow(sound, signal);
       try {
         await window.skip(progress.position);
         let samples = await window.fill();

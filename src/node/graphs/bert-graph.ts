@@ -2,8 +2,8 @@ import { type SafetensorsTensor, readHeader, readSafetensors } from '#gguf';
 import {
   type BertOperators,
   type OutlierChannels,
-  FloatOperators,
-  Int8Operators,
+  floatOperators,
+  int8Operators,
   type Matrix,
 } from './operators.ts';
 import { GraphBuilder, MICROSOFT } from './graph-builder.ts';
@@ -28,7 +28,7 @@ export function bertGraph(
   externalFile: string,
 ): Uint8Array {
   const graph = new GraphBuilder(externalFile);
-  return buildBert(graph, config, new FloatOperators(graph, tensors, config.layer_norm_eps));
+  return buildBert(graph, config, floatOperators(graph, tensors, config.layer_norm_eps));
 }
 
 /**
@@ -42,7 +42,7 @@ export function bertInt8Graph(
   outliers: OutlierChannels,
 ): Uint8Array {
   const graph = new GraphBuilder();
-  return buildBert(graph, config, new Int8Operators(graph, tensor, { hidden: config.hidden_size, outliers }));
+  return buildBert(graph, config, int8Operators(graph, tensor, { hidden: config.hidden_size, outliers }));
 }
 
 /**

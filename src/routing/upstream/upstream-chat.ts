@@ -52,7 +52,7 @@ export const upstreamChat: RunOnServer<'chat'> = async function* (server, job, s
     );
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
-  const reply = new UpstreamReplyReader(server, job);
+  const reply = replyReader(server, job);
   const response = await server.post(path, body, signal, { silenceMs: SILENCE_MS });
   yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
   const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
@@ -63,83 +63,72 @@ export const upstreamChat: RunOnServer<'chat'> = async function* (server, job, s
 };
 
 /** Converts a server's chunks to events, and counts their contents. */
-class UpstreamReplyReader {
-  readonly #server: UpstreamServer;
-  readonly #job: ChatJob;
-  readonly #promptCharacters: number;
-  readonly #began = performance.now();
+function replyReader({ fingerprint, variant }: UpstreamServer, { input, maxTokens }: ChatJob) {
+  const { contextLength } = variant;
+  const promptCharacters = charactersOf(input);
+  const began = performance.now();
   /** Time of the first token. */
-  #first: number | undefined;
-  #finish: string | null = null;
-  #usage: unknown;
-  #tokens = 0;
-  #characters = 0;
-  #logprobs = 0;
+  let first: number | undefined;
+  let finish: string | null = null;
+  let lastUsage: unknown;
+  let tokens = 0;
+  let characters = 0;
+  let logprobs = 0;
   /** Whether the reply has reasoning, which the `max_tokens` of some servers does not count. */
-  #thinks = false;
-
-  constructor(server: UpstreamServer, job: ChatJob) {
-    this.#server = server;
-    this.#job = job;
-    this.#promptCharacters = charactersOf(job.input);
-  }
-
-  *read(chunk: Chunk): Generator<ChatEvent> {
-    this.#usage = chunk.usage ?? this.#usage;
-    const choice = chunk.choices?.[0];
-    this.#finish = choice?.finish_reason ?? this.#finish;
-    for (const delta of choice ? deltasOf(choice) : []) {
-      if (this.#first === undefined) yield this.#accepted();
-      this.#first ??= performance.now();
-      this.#tokens += delta.tokens;
-      this.#characters += delta.text.length;
-      this.#logprobs += delta.logprobs?.length ?? 0;
-      this.#thinks ||= delta.isReasoning ?? false;
-      this.#checkLength();
-      yield { type: 'delta', delta };
-    }
-  }
-
-  /** @throws UpstreamError when the reply is not whole */
-  *end(): Generator<ChatEvent> {
-    const finishReason = toFinishReason(this.#finish);
-    if (this.#first === undefined) yield this.#accepted();
-    const now = performance.now();
-    const first = this.#first ?? now;
-    yield {
-      type: 'done',
-      finishReason,
-      usage: this.#countUsage(),
-      timings: { prefillMs: first - this.#began, decodeMs: now - first },
-    };
-  }
+  let thinks = false;
 
   /** @throws UpstreamError for a reply of more text than was asked for, or than the context holds */
-  #checkLength(): void {
-    const { contextLength: most } = this.#server.variant;
-    const tokens = this.#thinks ? most : Math.min(this.#job.maxTokens ?? most, most);
-    if (Math.max(this.#characters, this.#logprobs) > tokens * MAX_REPLY_CHARACTERS_A_TOKEN + SLACK_CHARACTERS)
+  function checkLength(): void {
+    const most = thinks ? contextLength : Math.min(maxTokens ?? contextLength, contextLength);
+    if (Math.max(characters, logprobs) > most * MAX_REPLY_CHARACTERS_A_TOKEN + SLACK_CHARACTERS)
       throw brokeBound('did not end its reply');
   }
 
   /** `accepted` with an estimated prompt length: a server reports the length only at the end. */
-  #accepted(): ChatEvent {
-    const promptTokens = tokensOfText(undefined, this.#promptCharacters);
-    return { type: 'accepted', accepted: { promptTokens, fingerprint: this.#server.fingerprint } };
-  }
+  const accepted = (): ChatEvent => ({
+    type: 'accepted',
+    accepted: { promptTokens: tokensOfText(undefined, promptCharacters), fingerprint },
+  });
 
-  #countUsage(): ChatUsage {
-    const { input, maxTokens = MAX_HIDDEN_REASONING } = this.#job;
-    const usage = readUsage(this.#usage, this.#server.variant.contextLength);
+  function countUsage(): ChatUsage {
+    const usage = readUsage(lastUsage, contextLength);
     const added = MAX_TEMPLATE_TOKENS + imagesOf(input).length * MAX_IMAGE_TOKENS;
-    const promptTokens = tokensOfText(usage.prompt, this.#promptCharacters, added);
-    const hidden = Math.min(usage.reasoning ?? 0, maxTokens);
-    const completionTokens = tokensOfText(usage.completion || this.#tokens, this.#characters, hidden);
+    const promptTokens = tokensOfText(usage.prompt, promptCharacters, added);
+    const hidden = Math.min(usage.reasoning ?? 0, maxTokens ?? MAX_HIDDEN_REASONING);
+    const completionTokens = tokensOfText(usage.completion || tokens, characters, hidden);
     const cachedTokens = Math.min(usage.cached ?? 0, promptTokens);
     const counted = { promptTokens, cachedTokens, completionTokens };
     if (usage.reasoning === undefined) return counted;
     return { ...counted, reasoningTokens: Math.min(usage.reasoning, completionTokens) };
   }
+
+  return {
+    *read(chunk: Chunk): Generator<ChatEvent> {
+      lastUsage = chunk.usage ?? lastUsage;
+      const choice = chunk.choices?.[0];
+      finish = choice?.finish_reason ?? finish;
+      for (const delta of choice ? deltasOf(choice) : []) {
+        if (first === undefined) yield accepted();
+        first ??= performance.now();
+        tokens += delta.tokens;
+        characters += delta.text.length;
+        logprobs += delta.logprobs?.length ?? 0;
+        thinks ||= delta.isReasoning ?? false;
+        checkLength();
+        yield { type: 'delta', delta };
+      }
+    },
+
+    /** @throws UpstreamError when the reply is not whole */
+    *end(): Generator<ChatEvent> {
+      const finishReason = toFinishReason(finish);
+      if (first === undefined) yield accepted();
+      const now = performance.now();
+      const prefillMs = (first ?? now) - began;
+      const timings = { prefillMs, decodeMs: now - began - prefillMs };
+      yield { type: 'done', finishReason, usage: countUsage(), timings };
+    },
+  };
 }
 
 /** @throws UpstreamError when the reply is not whole */

@@ -4,7 +4,7 @@ import type { AnswerFormat } from '../http/answer.ts';
 import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
 import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
-import { type ServiceError, writeJson } from '#base';
+import { writeJson } from '#base';
 import { itemIds, type NextItemId, openStreams } from './item-references.ts';
 import {
   toIncomplete,
@@ -16,7 +16,7 @@ import {
   type ResponseState,
 } from './response-object.ts';
 
-export interface ResponseEventsOptions {
+export interface ResponseFormatOptions {
   keyId: string;
   isStreamed: boolean;
   /** Whether the request asks to store it. */
@@ -31,122 +31,109 @@ export interface ResponseEventsOptions {
 }
 
 /** One response: its typed events, or the whole object. */
-export class ResponseEvents implements AnswerFormat<ChoiceEvent> {
-  readonly type: string;
-  readonly #id: string;
-  readonly #options: ResponseEventsOptions;
-  readonly #output: ResponseOutput;
-  #sequence = 0;
-  #isForgotten = false;
+export function responseFormat(id: string, options: ResponseFormatOptions) {
+  const { keyId, isStreamed, isKept, render } = options;
+  const output = new ResponseOutput(itemIds(id), options.summarizes);
+  let sequence = 0;
+  let isForgotten = false;
   /** Reason why the reply is incomplete, once it has ended. */
-  #incomplete: ResponseState['incomplete'] = null;
+  let incomplete: ResponseState['incomplete'] = null;
 
-  constructor(id: string, options: ResponseEventsOptions) {
-    this.#id = id;
-    this.#output = new ResponseOutput(itemIds(id), options.summarizes);
-    this.#options = options;
-    this.type = options.isStreamed ? EVENT_STREAM : JSON_TYPE;
+  const ending = (): 'completed' | 'incomplete' => (incomplete ? 'incomplete' : 'completed');
+  const state = (
+    status: ResponseState['status'],
+    usage: ChatUsage | null = options.usage(),
+  ): ResponseState => ({
+    status,
+    incomplete,
+    output: output.items,
+    usage,
+    error: null,
+  });
+
+  function write(events: Iterable<Unnumbered>): string {
+    let text = '';
+    for (const event of events) if (isStreamed) text += encodeEvent(event, sequence++);
+    return text;
   }
 
-  event(event: ChoiceEvent): string {
-    switch (event.type) {
-      case 'accepted':
-        return this.#begin();
-      case 'text':
-        return this.#write(this.#output.text(event.text, toResponseLogprobs(event.logprobs)));
-      case 'reasoning':
-        return this.#write(this.#output.reasoning(event.text));
-      case 'call':
-        return this.#write(this.#output.call(event.id, event.tool));
-      case 'arguments':
-        return this.#write(this.#output.callArguments(event.text));
-      case 'finished': {
-        this.#incomplete = toIncomplete(event.reason);
-        const empty = this.#output.hasAnswer ? '' : this.#write(this.#output.text('', []));
-        return empty + this.#write(this.#output.close(this.#status));
-      }
-    }
-  }
-
-  get #status(): 'completed' | 'incomplete' {
-    return this.#incomplete ? 'incomplete' : 'completed';
-  }
-
-  async end(): Promise<string> {
-    const response = await this.#keep(this.#state(this.#status, this.#options.usage()));
-    if (!this.#options.isStreamed) return writeJson(response);
-    return this.#write([{ type: `response.${this.#status}`, response }]) + DONE;
-  }
-
-  /**
-   * Ends the stream with an error. The SDKs throw on an `error` in an event's data. Without it they treat a
-   * partial reply as complete.
-   */
-  async failure(failure: ServiceError): Promise<string> {
-    const begin = this.#sequence ? '' : this.#begin();
-    const closed = this.#write(this.#output.close('incomplete'));
-    const { message, param, code } = failure.wire;
-    const state = {
-      ...this.#state('failed', this.#options.usage()),
-      error: { code: 'server_error' as const, message },
-    };
-    // Stored although it failed: clients may refer to the items that they have received.
-    const response = await this.#keep(state);
-    const failed = this.#write([{ type: 'response.failed', response }]);
-    return (
-      begin + closed + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }])
-    );
-  }
-
-  abandon(): void {
-    if (openStreams.delete(this.#id)) void this.#storeSent();
+  function keep(last: ResponseState): Promise<ResponseObject> {
+    // First: what was sent must not be stored after the whole.
+    openStreams.delete(id);
+    return isForgotten ? Promise.resolve(render(last)) : options.keep(last);
   }
 
   /** Stores what was sent so far, as a reply that was cut off. */
-  #storeSent(): Promise<unknown> {
-    const state = this.#state('incomplete', this.#options.usage());
-    const output = state.output.map((item) =>
-      item.status === 'in_progress' ? { ...item, status: 'incomplete' as const } : item,
-    );
-    return this.#options.keep({ ...state, output });
-  }
+  const storeSent = (): Promise<unknown> =>
+    options.keep({
+      ...state('incomplete'),
+      output: output.items.map((item) =>
+        item.status === 'in_progress' ? { ...item, status: 'incomplete' as const } : item,
+      ),
+    });
 
-  #keep(state: ResponseState): Promise<ResponseObject> {
-    // First: what was sent must not be stored after the whole.
-    openStreams.delete(this.#id);
-    return this.#isForgotten ? Promise.resolve(this.#options.render(state)) : this.#options.keep(state);
-  }
-
-  #begin(): string {
-    const { isStreamed, isKept, keyId, render } = this.#options;
-    const current = () => render(this.#state('in_progress', null));
+  function begin(): string {
+    const current = () => render(state('in_progress', null));
     if (isStreamed && isKept)
-      openStreams.set(this.#id, {
+      openStreams.set(id, {
         keyId,
         current: () => writeJson(current()),
-        storeSent: () => this.#storeSent(),
-        forget: () => {
-          this.#isForgotten = true;
-          openStreams.delete(this.#id);
+        storeSent,
+        forget() {
+          isForgotten = true;
+          openStreams.delete(id);
         },
       });
     const response = current();
-    return this.#write([
+    return write([
       { type: 'response.created', response },
       { type: 'response.in_progress', response },
     ]);
   }
 
-  #state(status: ResponseState['status'], usage: ChatUsage | null): ResponseState {
-    const output: OutputItem[] = this.#output.items;
-    return { status, incomplete: this.#incomplete, output, usage, error: null };
-  }
-
-  #write(events: Iterable<Unnumbered>): string {
-    let text = '';
-    for (const event of events) if (this.#options.isStreamed) text += encodeEvent(event, this.#sequence++);
-    return text;
-  }
+  return {
+    type: isStreamed ? EVENT_STREAM : JSON_TYPE,
+    event(event: ChoiceEvent): string {
+      switch (event.type) {
+        case 'accepted':
+          return begin();
+        case 'text':
+          return write(output.text(event.text, toResponseLogprobs(event.logprobs)));
+        case 'reasoning':
+          return write(output.reasoning(event.text));
+        case 'call':
+          return write(output.call(event.id, event.tool));
+        case 'arguments':
+          return write(output.callArguments(event.text));
+        case 'finished': {
+          incomplete = toIncomplete(event.reason);
+          const empty = output.hasAnswer ? '' : write(output.text('', []));
+          return empty + write(output.close(ending()));
+        }
+      }
+    },
+    async end() {
+      const response = await keep(state(ending()));
+      if (!isStreamed) return writeJson(response);
+      return write([{ type: `response.${ending()}`, response }]) + DONE;
+    },
+    /**
+     * Ends the stream with an error. The SDKs throw on an `error` in an event's data. Without it they treat a
+     * partial reply as complete.
+     */
+    async failure(failure) {
+      const begun = sequence ? '' : begin();
+      const closed = write(output.close('incomplete'));
+      const { message, param, code } = failure.wire;
+      // Stored although it failed: clients may refer to the items that they have received.
+      const response = await keep({ ...state('failed'), error: { code: 'server_error', message } });
+      const failed = write([{ type: 'response.failed', response }]);
+      return begun + closed + failed + write([{ type: 'error', message, param, code, ...failure.toJSON() }]);
+    },
+    abandon() {
+      if (openStreams.delete(id)) void storeSent();
+    },
+  } satisfies AnswerFormat<ChoiceEvent>;
 }
 
 /** End of a stream, as Open Responses requires it. */

@@ -7,7 +7,7 @@ import { EVENT_STREAM, JSON_TYPE, jsonResponse, textResponse } from '../http/res
 import type { StoredResponse } from '#protocol';
 import { conflicting, invalidField, readJson, requestError, writeJson } from '#base';
 import { findResponse, openStream, resolveReferences } from './item-references.ts';
-import { replayResponse, ResponseEvents } from './response-events.ts';
+import { replayResponse, responseFormat } from './response-events.ts';
 import {
   appendItems,
   toInputItems,
@@ -62,7 +62,7 @@ export async function createResponse(
       return toResponse(head, request, false, state);
     }
   };
-  const format = new ResponseEvents(head.id, {
+  const format = responseFormat(head.id, {
     keyId: exchange.admitted.keyId,
     isStreamed: run.isStreamed,
     isKept: wanted,

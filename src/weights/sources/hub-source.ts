@@ -229,15 +229,11 @@ export async function hashed(
       hasher.update(part);
       bytes += part.length;
       if (bytes > MAX_UNHASHED_BYTES) {
-        throw serverError(
-          'weights_unavailable',
-          `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
-        );
+        throw failed(`${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`);
       }
     }
     if (size !== undefined && bytes !== size)
-      throw serverError(
-        'weights_unavailable',
+      throw failed(
         `${url} has ${bytes} bytes, and the model hub lists ${size}. A network that requires a sign-in may answer so. Try again.`,
       );
     return { bytes, sha256: hasher.digest('hex') };
@@ -279,7 +275,7 @@ export async function reading<T>(
 }
 
 export const unreadable = (url: string, why: string, cause?: unknown): ServiceError =>
-  serverError('weights_unavailable', `${url} could not be read: ${why}.`, cause);
+  failed(`${url} could not be read: ${why}.`, cause);
 
 async function readJson(response: Response, timeout: IdleTimeout): Promise<unknown> {
   const decoder = new TextDecoder();
@@ -288,16 +284,13 @@ async function readJson(response: Response, timeout: IdleTimeout): Promise<unkno
   for await (const part of timeout.body(response)) {
     bytes += part.length;
     if (bytes > MAX_PAGE_BYTES)
-      throw serverError(
-        'weights_unavailable',
-        `The model hub answered with more than ${MAX_PAGE_BYTES} bytes.`,
-      );
+      throw failed(`The model hub answered with more than ${MAX_PAGE_BYTES} bytes.`);
     parts.push(decoder.decode(part, { stream: true }));
   }
   try {
     return JSON.parse(parts.join(''));
   } catch {
-    throw serverError('weights_unavailable', 'The model hub did not answer with JSON.');
+    throw failed('The model hub did not answer with JSON.');
   }
 }
 
@@ -314,10 +307,7 @@ async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
 function statusError(url: string, response: Pick<Response, 'status' | 'headers'>): ServiceError {
   const { status } = response;
   const why = HIDDEN.has(status) ? ` ${whyHidden(response)}` : '';
-  return serverError(
-    'weights_unavailable',
-    `The model hub answered ${status} for ${new URL(url).pathname}.${why}`,
-  );
+  return failed(`The model hub answered ${status} for ${new URL(url).pathname}.${why}`);
 }
 
 /** Explains a refusal with the hub's error header. */
@@ -334,6 +324,8 @@ function whyHidden({ headers }: Pick<Response, 'headers'>): string {
   }
 }
 
-function unavailable(name: string, why: string): ServiceError {
-  return serverError('weights_unavailable', `The weights of ${name} cannot be downloaded: ${why}.`);
-}
+const unavailable = (name: string, why: string): ServiceError =>
+  failed(`The weights of ${name} cannot be downloaded: ${why}.`);
+
+const failed = (message: string, cause?: unknown): ServiceError =>
+  serverError('weights_unavailable', message, cause);

@@ -186,18 +186,17 @@ test.each(['localtext-sw.js', 'localtext-sw-files.js'])(
     await mkdir(join(root, 'public'));
     await writeFile(join(root, 'index.html'), '<!doctype html>');
     await writeFile(join(root, 'public', name), 'own');
-    const buildSite = () => build({ root, configFile: false, logLevel: 'silent', plugins: [localtext()] });
+    const buildSite = (emptyOutDir = true) =>
+      build({ root, configFile: false, logLevel: 'silent', plugins: [localtext()], build: { emptyOutDir } });
     await expect(buildSite()).rejects.toThrow(join('public', name));
     await rm(join(root, 'public', name));
     await buildSite();
     // Files of an earlier build are its own, also where the folder is not emptied.
-    await build({
-      root,
-      configFile: false,
-      logLevel: 'silent',
-      plugins: [localtext()],
-      build: { emptyOutDir: false },
-    });
+    await buildSite(false);
+    const list = join(root, 'dist/localtext-files.json');
+    await rm(list);
+    await mkdir(list);
+    await expect(buildSite(false)).rejects.toThrow(`${list} is a folder, and a file is needed there.`);
   },
 );
 

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import type { ResponseObject } from '../../../../src/service/responses/response-object.ts';
 import type { Exchange } from '../../../../src/service/http/exchange.ts';
 import { findResponse } from '../../../../src/service/responses/item-references.ts';
-import { ResponseEvents } from '../../../../src/service/responses/response-events.ts';
+import { responseFormat } from '../../../../src/service/responses/response-events.ts';
 
 test('what was sent is stored for its own key only, and not after the whole reply', async () => {
   const stored: string[] = [];
-  const events = new ResponseEvents('resp_1', {
+  const events = responseFormat('resp_1', {
     keyId: 'key_a',
     isStreamed: true,
     isKept: true,
