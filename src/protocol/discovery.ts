@@ -55,7 +55,7 @@ export interface LeaderExit {
 export const settingsChannel = (scope: string): string => `${nameIn(scope)}:settings`;
 
 /**
- * Name of the BroadcastChannel on which a requester direct the engine worker itself: a page, or the service
+ * Name of the BroadcastChannel on which a requester asks the engine worker itself: a page, or the service
  * worker if a dialog or a busy script holds up the leading page. A BroadcastChannel with the port's name
  * stands in for a port. The leading page answers for a worker that does not start.
  */
