@@ -29,7 +29,9 @@ export type PageToServiceWorker =
   | { type: 'localtext:loaded'; page: string; parts: string[] };
 
 export type ServiceWorkerReply =
-  { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
+  /** `fromServer`: the asking page came from the server, not from the files of this version's build. */
+  | { type: 'ok'; version: number; fromServer?: boolean }
+  | { type: 'error'; version: number; error: WireError };
 
 /** Leader page, or a requester by its link → engine worker: the port of one request. */
 export interface ServePort {
