@@ -275,6 +275,20 @@ const ADDED = 'added-models';
 export const readAddedModels = async (scope: string, copies?: Copies): Promise<AddedModelRecord[]> =>
   (await readSetting<AddedModelRecord[]>(scope, ADDED, copies)) ?? [];
 
+/**
+ * SHA-256 of the files of models that the user has added to other apps of the origin: the stored copy may be the only
+ * one. Firefox before 126 cannot list databases.
+ */
+export async function filesAddedElsewhere(scope: string): Promise<Set<string>> {
+  const found = 'databases' in indexedDB ? await indexedDB.databases() : [];
+  const names = found.flatMap(({ name = '' }) => (/^localtext(\/|$)/.test(name) ? name : []));
+  const scopes = names
+    .filter((name) => name !== nameIn(scope))
+    .map((name) => name.slice(nameIn('/').length) || '/');
+  const added = await Promise.all(scopes.map((other) => readAddedModels(other).catch(() => [])));
+  return new Set(added.flat().flatMap(({ variant }) => variant.files.map(({ sha256 }) => sha256)));
+}
+
 export const writeAddedModels = (
   scope: string,
   locks: LockManager,

@@ -22,6 +22,8 @@ export interface ModelStorageOptions {
   evict: boolean;
   /** Whether the variant is in memory or being loaded. */
   inUse(variant: string): boolean;
+  /** Hashes of files that other apps of the origin need, and that cannot be downloaded again. */
+  addedElsewhere(): Promise<ReadonlySet<string>>;
   /** Unloads the variant. Resolves to false while it has requests or is being loaded. */
   release(variant: string): Promise<boolean>;
 }
@@ -146,7 +148,7 @@ export class ModelStorage {
 
   /** Lists variants that are not in use and share none of these files, the least recently used first. */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
-    const needed = new Set(files.map(({ sha256 }) => sha256));
+    const needed = new Set([...files.map(({ sha256 }) => sha256), ...(await this.#options.addedElsewhere())]);
     const others: StoredVariant[] = [];
     for (const each of await this.variants()) {
       // An added model's files have no other source.
@@ -172,7 +174,9 @@ export class ModelStorage {
 
   async #deleteUnless(needed: ReadonlySet<string>, files: readonly WeightFile[]): Promise<void> {
     const store = await this.#options.store();
-    for (const file of files) if (!needed.has(file.sha256)) await store.delete(file);
+    const elsewhere = await this.#options.addedElsewhere();
+    for (const file of files)
+      if (!needed.has(file.sha256) && !elsewhere.has(file.sha256)) await store.delete(file);
   }
 
   async #hashesOf(variants: readonly string[]): Promise<Set<string>> {

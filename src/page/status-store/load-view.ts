@@ -12,7 +12,7 @@ export interface LoadView {
 
 /**
  * @param cancelled whether the visitor has cancelled this load, which continues for another tab
- * @param waits whether the download has received no bytes for a while
+ * @param waits whether no bytes have arrived for a while
  */
 export function viewOf(
   id: string,
@@ -31,7 +31,9 @@ export function viewOf(
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
-  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${restText(secondsLeft, waits)}`;
+  // At the end, the file is hashed.
+  const rest = restText(secondsLeft, waits && loadedBytes < totalBytes);
+  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${rest}`;
   return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
 }
 

@@ -59,15 +59,19 @@ test('lists what is here: whole, in part, absent', async () => {
   });
 });
 
-test('deletes by variant or by model; files shared with another stay', async () => {
+test('deletes by variant or by model; files shared with another, or added by the user to another app, stay', async () => {
   const shared = variant('a', 'same');
   const other: Variant = { ...variant('b', 'b'), files: [...variant('b', 'b').files, ...shared.files] };
-  const service = weightsService(catalogOf(shared, other));
+  const added = variant('c', 'c');
+  const addedElsewhere = async () => new Set(added.files.map(({ sha256 }) => sha256));
+  const service = weightsService(catalogOf(shared, other, added), { addedElsewhere });
   await store(service, other, 'b', 'same');
-  await ask(service, { type: 'delete', target: 'model-1' });
+  await store(service, added, 'c');
+  for (const target of ['model-1', 'c']) await ask(service, { type: 'delete', target });
   expect(await states(service)).toEqual([
     ['a', 'whole', 200],
     ['b', 'part', 200],
+    ['c', 'whole', 200],
   ]);
   await expect(ask(service, { type: 'delete', target: 'nope' })).rejects.toThrow(
     /There is no model or variant nope/,
