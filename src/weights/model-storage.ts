@@ -69,7 +69,7 @@ export class ModelStorage {
 
   /** @throws ServiceError 400 while the variant is in use */
   async delete(name: string): Promise<void> {
-    if (!(await this.#options.release(name))) {
+    if (this.unfinished.isAdding(name) || !(await this.#options.release(name))) {
       throw requestError(
         400,
         `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`,
@@ -203,7 +203,7 @@ export class ModelStorage {
       storedBytes,
       state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
-      inUse: this.#options.inUse(name),
+      inUse: this.#options.inUse(name) || this.unfinished.isAdding(name),
       lastUsed: entry?.used ?? null,
     };
   }

@@ -170,6 +170,7 @@ export async function storeFiles<T>(
     await unfinished.forget(slug, weights);
     return used;
   } catch (error) {
+    unfinished.end(slug, weights);
     const resumable =
       signal.aborted || (error instanceof ServiceError && error.code === 'weights_unavailable');
     if (!resumable) await unfinished.drop(slug, weights);

@@ -78,6 +78,9 @@ test('deletes by variant or by model; files of others, of other apps and of a mo
     ['d', 'whole', 200],
     [expect.stringMatching('unfinished/d'), 'whole', 200],
   ]);
+  const unfinished = (await service.modelStorage.variants()).at(-1);
+  expect(unfinished?.inUse).toBe(true);
+  await expect(service.modelStorage.delete(unfinished?.variant ?? '')).rejects.toThrow('is being loaded');
   await expect(ask(service, { type: 'delete', target: 'nope' })).rejects.toThrow(
     /There is no model or variant nope/,
   );
