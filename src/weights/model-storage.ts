@@ -77,7 +77,8 @@ export class ModelStorage {
         'target',
       );
     }
-    const others = [...this.#variants.keys()].filter((other) => other !== name);
+    const unfinished = [...(await this.#index.entries()).keys()].filter(isUnfinished);
+    const others = [...this.#variants.keys(), ...unfinished].filter((other) => other !== name);
     await this.#deleteUnless(await this.#hashesOf(others), await this.files(name));
     const known = this.#variants.get(name);
     if (known) await this.#options.variantFiles.forget(known.variant);

@@ -59,19 +59,24 @@ test('lists what is here: whole, in part, absent', async () => {
   });
 });
 
-test('deletes by variant or by model; files shared with another, or added by the user to another app, stay', async () => {
+test('deletes by variant or by model; files of others, of other apps and of a model that is being added stay', async () => {
   const shared = variant('a', 'same');
   const other: Variant = { ...variant('b', 'b'), files: [...variant('b', 'b').files, ...shared.files] };
   const added = variant('c', 'c');
   const addedElsewhere = async () => new Set(added.files.map(({ sha256 }) => sha256));
-  const service = weightsService(catalogOf(shared, other, added), { addedElsewhere });
+  const adding = variant('d', 'd');
+  const service = weightsService(catalogOf(shared, other, added, adding), { addedElsewhere });
   await store(service, other, 'b', 'same');
   await store(service, added, 'c');
-  for (const target of ['model-1', 'c']) await ask(service, { type: 'delete', target });
+  await store(service, adding, 'd');
+  await service.modelStorage.unfinished.keep('d', adding.files);
+  for (const target of ['model-1', 'c', 'd']) await ask(service, { type: 'delete', target });
   expect(await states(service)).toEqual([
     ['a', 'whole', 200],
     ['b', 'part', 200],
     ['c', 'whole', 200],
+    ['d', 'whole', 200],
+    [expect.stringMatching('unfinished/d'), 'whole', 200],
   ]);
   await expect(ask(service, { type: 'delete', target: 'nope' })).rejects.toThrow(
     /There is no model or variant nope/,
