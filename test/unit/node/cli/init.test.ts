@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -241,11 +241,14 @@ test('pages are network-first in a folder without a page, and where that is aske
   expect(await mode()).toEqual({});
 });
 
-test('a folder localtext that is a link is in the way', async () => {
-  await mkdir(join(base, 'elsewhere'));
+test('a folder localtext that has become a link is in the way, and is not emptied', async () => {
+  await init(site);
+  await rename(join(site, 'localtext'), join(base, 'elsewhere'));
+  const files = await readdir(join(base, 'elsewhere'));
   await symlink(join(base, 'elsewhere'), join(site, 'localtext'), 'junction');
   expect((await init(site)).errors).toContain(`  ${join(site, 'localtext')}\n`);
-  expect(await readdir(join(base, 'elsewhere'))).toEqual([]);
+  expect((await init(site, '--remove')).errors).toContain(`Kept ${join(site, 'localtext', files[0] ?? '')}`);
+  expect(await readdir(join(base, 'elsewhere'))).toEqual(files);
 });
 
 test('--offline keeps the permissions of the pages that it marks', async () => {
