@@ -77,8 +77,7 @@ export class ModelStorage {
         'target',
       );
     }
-    const unfinished = [...(await this.#index.entries()).keys()].filter(isUnfinished);
-    const others = [...this.#variants.keys(), ...unfinished].filter((other) => other !== name);
+    const others = (await this.#owners()).filter((other) => other !== name);
     await this.#deleteUnless(await this.#hashesOf(others), await this.files(name));
     const known = this.#variants.get(name);
     if (known) await this.#options.variantFiles.forget(known.variant);
@@ -161,7 +160,7 @@ export class ModelStorage {
   }
 
   async #deleteOutdated(name: string, models: string[], earlier: WeightFile[]): Promise<void> {
-    const current = await this.#hashesOf([...this.#variants.keys(), name]);
+    const current = await this.#hashesOf([...(await this.#owners()), name]);
     const old = [...(await this.#index.entries())].filter(
       ([other, entry]) =>
         other !== name &&
@@ -178,6 +177,12 @@ export class ModelStorage {
     const elsewhere = await this.#options.addedElsewhere();
     for (const file of files)
       if (!needed.has(file.sha256) && !elsewhere.has(file.sha256)) await store.delete(file);
+  }
+
+  /** Names of the catalog's variants, and of models that are being added. */
+  async #owners(): Promise<string[]> {
+    const entries = await this.#index.entries();
+    return [...this.#variants.keys(), ...[...entries.keys()].filter(isUnfinished)];
   }
 
   async #hashesOf(variants: readonly string[]): Promise<Set<string>> {

@@ -127,6 +127,35 @@ test('a catalog that takes the id later keeps its meaning', async () => {
   expect(withAdded(catalog, saved).models.map(({ id }) => id)).toEqual(['site-model', 'mine']);
 });
 
+test('changes at one time are all kept', async () => {
+  adder = open({
+    save: async (models) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      saved.splice(0, saved.length, ...models);
+    },
+  });
+  await add(source(gguf('a')));
+  await add(source(gguf('b')));
+  await Promise.all([adder.rename('a', 'c'), adder.delete('b'), add(source(gguf('d')))]);
+  expect(saved.map(({ model }) => model.id)).toEqual(['c', 'd']);
+  const renames = await Promise.allSettled(['c', 'd'].map((id) => adder.rename(id, 'same')));
+  expect(renames.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+});
+
+test('a shared file that another app deletes while others are stored is stored again', async () => {
+  const [eyes, seeing] = [projector(), gguf('Seeing')];
+  await add(source(eyes, gguf('Plain')));
+  const shared = saved[0]?.variant.files.at(-1);
+  const { putHashed } = service.weights;
+  let calls = 0;
+  service.weights.putHashed = async (...args) => {
+    await putHashed.apply(service.weights, args);
+    if (++calls === 2 && shared) await service.weights.delete(shared);
+  };
+  await add(source(eyes, seeing));
+  expect(await service.weights.missing(saved[1]?.variant.files ?? [])).toEqual([]);
+});
+
 test('renamed and removed, nothing of it stays', async () => {
   const before = [...service.backend.files.keys()];
   await add(source(gguf('Gone')));
