@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
@@ -130,7 +132,7 @@ test('a catalog that takes the id later keeps its meaning', async () => {
 test('changes at one time are all kept', async () => {
   adder = open({
     save: async (models) => {
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await setImmediate();
       saved.splice(0, saved.length, ...models);
     },
   });
