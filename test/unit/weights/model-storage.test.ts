@@ -276,23 +276,14 @@ test('what is not stored whole is not given out', async () => {
   });
 });
 
+const descriptionOf = (name: string, path: string, bytes: number): string =>
+  JSON.stringify({ version: 1, variant: name, files: [{ path, bytes, sha256: 'a'.repeat(64) }] });
+
 test.each([
   ['is cut short', '{"version": 1, "vari', /is not JSON, or cut short/],
-  [
-    'climbs out of its folder',
-    JSON.stringify({ version: 1, variant: 'a', files: [{ path: '../x', bytes: 1, sha256: 'a'.repeat(64) }] }),
-    /files\.0\.path/,
-  ],
-  [
-    'lies about a size',
-    JSON.stringify({ version: 1, variant: 'a', files: [{ path: 'x', bytes: -1, sha256: 'a'.repeat(64) }] }),
-    /files\.0\.bytes/,
-  ],
-  [
-    'is of another catalog',
-    JSON.stringify({ version: 1, variant: 'z', files: [{ path: 'x', bytes: 1, sha256: 'a'.repeat(64) }] }),
-    /describes z/,
-  ],
+  ['climbs out of its folder', descriptionOf('a', '../x', 1), /files\.0\.path/],
+  ['lies about a size', descriptionOf('a', 'x', -1), /files\.0\.bytes/],
+  ['is of another catalog', descriptionOf('z', 'x', 1), /describes z/],
 ])('a description that %s is refused by its name', async (_, text, message) => {
   const service = weightsService(catalogOf(variant('a', 'a')));
   const failure = ask(service, { type: 'import', name: DESCRIPTION_FILE, blob: new Blob([text]) });
