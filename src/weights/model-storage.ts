@@ -165,6 +165,8 @@ export class ModelStorage {
       ([other, entry]) =>
         other !== name &&
         !this.#variants.has(other) &&
+        // The site's catalog may have taken the id of an added model, whose files have no other source.
+        !isAddedVariant(other) &&
         !this.#options.inUse(other) &&
         entry.models.some((id) => models.includes(id)),
     );
@@ -179,10 +181,13 @@ export class ModelStorage {
       if (!needed.has(file.sha256) && !elsewhere.has(file.sha256)) await store.delete(file);
   }
 
-  /** Names of the catalog's variants, and of models that are being added. */
+  /** Names of the catalog's variants, and of added models that it does not list. */
   async #owners(): Promise<string[]> {
     const entries = await this.#index.entries();
-    return [...this.#variants.keys(), ...[...entries.keys()].filter(isUnfinished)];
+    return [
+      ...this.#variants.keys(),
+      ...[...entries.keys()].filter((name) => isUnfinished(name) || isAddedVariant(name)),
+    ];
   }
 
   async #hashesOf(variants: readonly string[]): Promise<Set<string>> {

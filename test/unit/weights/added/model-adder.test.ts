@@ -119,13 +119,21 @@ test('models of one name get separate ids, and never one of the catalog', async 
   await expect(add(source(gguf('x')), '../up')).rejects.toMatchObject({ wire: { code: 'invalid_value' } });
 });
 
-test('a catalog that takes the id later keeps its meaning', async () => {
+test('a catalog that takes the id later keeps its meaning, and the file of the user stays', async () => {
   await add(source(gguf('Mine')), 'mine');
+  const [mine] = saved;
+  if (!mine) throw new Error('nothing was added');
+  await service.modelStorage.used(mine.variant);
+  const files = [{ path: 'site.gguf', bytes: 9, sha256: 'a'.repeat(64) }];
+  const site = { ...mine.variant, name: 'site', files };
   const later = {
     ...catalog,
-    models: [...catalog.models, { id: 'mine', kind: 'chat' as const, created: 1, variants: [] }],
+    models: [...catalog.models, { id: 'mine', kind: 'chat' as const, created: 1, variants: [site] }],
   };
   expect(withAdded(later, saved)).toBe(later);
+  service.modelStorage.setCatalog(later);
+  await service.modelStorage.used(site);
+  expect(await service.weights.missing(mine.variant.files)).toEqual([]);
   expect(withAdded(catalog, saved).models.map(({ id }) => id)).toEqual(['site-model', 'mine']);
 });
 
