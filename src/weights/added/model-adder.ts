@@ -11,7 +11,7 @@ import {
   type WeightFile,
 } from '#catalog';
 import type { DescribedModel, Engines, Device } from '#engine-kit';
-import { requestError, Mutex, sha256, type ServiceError } from '#base';
+import { requestError, serverError, Mutex, sha256, type ServiceError } from '#base';
 import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } from '#protocol';
 import type { ModelStorage } from '../model-storage.ts';
 import type { RepositoryRef } from '../sources/hub-source.ts';
@@ -177,7 +177,11 @@ export class ModelAdder {
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {
-    await this.#options.save(added);
+    await this.#options.save(added).catch((error: unknown) => {
+      const message =
+        'The list of added models cannot be saved. Close the other tabs of this site, free disk space, or leave private browsing, and try again.';
+      throw serverError('storage_unavailable', message, error);
+    });
     this.#added = added;
     this.#options.publish(withAdded(this.#options.catalog, added));
   }

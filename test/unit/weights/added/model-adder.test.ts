@@ -301,15 +301,22 @@ test('an add that is aborted continues where it ended when the file is added aga
   ]);
 });
 
-test('an add that is aborted after its last byte adds nothing, and keeps the file', async () => {
-  const bytes = large('Late');
-  await interrupt(bytes, 0.999);
-  expect(saved).toEqual([]);
-  expect(await service.modelStorage.variants()).toMatchObject([
-    { variant: expect.stringMatching(/^unfinished\/late-/), state: 'whole' },
-  ]);
-  expect(await add(source(bytes))).toMatchObject({ id: 'late' });
-});
+test.each(['is aborted after its last byte', 'cannot be saved'])(
+  'an add that %s keeps the file',
+  async (how) => {
+    const bytes = large('Late');
+    if (how === 'cannot be saved') {
+      adder = open({ save: () => Promise.reject(new DOMException('no', 'UnknownError')) });
+      await expect(add(source(bytes))).rejects.toMatchObject({ wire: { code: 'storage_unavailable' } });
+      adder = open();
+    } else await interrupt(bytes, 0.999);
+    expect(saved).toEqual([]);
+    expect(await service.modelStorage.variants()).toMatchObject([
+      { variant: expect.stringMatching(/^unfinished\/late-/), state: 'whole' },
+    ]);
+    expect(await add(source(bytes))).toMatchObject({ id: 'late' });
+  },
+);
 
 test('what stays of an interrupted add can be deleted, and goes after a week, or when its room is needed', async () => {
   await interrupt(large('Deleted'), 0.6);
