@@ -35,7 +35,10 @@ self.addEventListener('activate', (event) => event.waitUntil(remove()));
 async function requestsEnd(): Promise<void> {
   for (let looks = 0, idle = 0; looks < 240; looks++) {
     idle = (await requestsRun(navigator.locks, scope)) ? 0 : idle + 1;
-    if (idle > 4 && (await pausePages(navigator.locks, scope))) return;
+    if (idle > 4) {
+      if (await pausePages(navigator.locks, scope)) return;
+      idle = 0;
+    }
     await delay(250);
   }
 }

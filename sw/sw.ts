@@ -1,5 +1,5 @@
-/// Listeners only. No state is kept in memory: the browser stops this worker at any time.
-import { addLocaltext, type BuildFiles } from '#service-worker';
+/// Listeners only. What is in memory may be lost: the browser stops this worker at any time.
+import { addLocaltext, serverPages, type BuildFiles } from '#service-worker';
 import type { NetworkFirst, SiteFile } from '#base';
 import type { PageToServiceWorker } from '#protocol';
 import { concernsIsolation, isolate } from './isolation.ts';
@@ -23,7 +23,8 @@ const files: BuildFiles = addLocaltext(listed, (event, ofBuild) => {
     : answer;
 });
 
-const seen: SeenPages | undefined = networkFirst && new SeenPages(networkFirst, files);
+const seen: SeenPages | undefined =
+  networkFirst && new SeenPages(networkFirst, files, (id) => serverPages.add(id));
 
 self.addEventListener('install', (event) => {
   // The first version may take over at once; a later one would end the streams of the active one.

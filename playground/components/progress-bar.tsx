@@ -11,7 +11,8 @@ export function ProgressBar({ label, value, max }: { label: string; value: numbe
       aria-valuemax={100}
       aria-valuenow={known ? Math.floor(percent) : undefined}
     >
-      <span style={{ inlineSize: `${percent}%` }} />
+      {/* A new element once the end is known: the bar begins at its value. */}
+      <span key={String(known)} style={{ inlineSize: `${percent}%` }} />
     </div>
   );
 }

@@ -47,7 +47,7 @@ export function DeviceView() {
               <Fact name="Cross-origin isolated">{found.isolated ? 'yes' : 'no'}</Fact>
               <Fact name="Logical cores">{found.cores}</Fact>
               <Fact name="Memory">
-                {found.memoryGiB === null ? 'not told by this browser' : `${found.memoryGiB} GiB or more`}
+                {found.memoryGiB === null ? 'not told by this browser' : `${found.memoryGiB} GB or more`}
               </Fact>
               <Fact name="Storage">
                 {found.storage

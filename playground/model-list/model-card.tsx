@@ -193,13 +193,13 @@ function OtherWeights({ id, status }: Facts) {
   );
 }
 
-/** `about 1.1 GB of 4.3 GB of memory` */
+/** `about 1.1 GB of 4 GB of memory` */
 function DeviceNeeds({ memoryBytes }: Pick<VariantEstimate, 'memoryBytes'>) {
   const device = engineStatus.value?.deviceMemoryBytes ?? null;
   return (
     <>
       about {bytes(memoryBytes)}
-      {device !== null && ` of ${bytes(device)}`} of memory
+      {device !== null && ` of ${device / 2 ** 30} GB`} of memory
     </>
   );
 }

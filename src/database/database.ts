@@ -275,6 +275,22 @@ const ADDED = 'added-models';
 export const readAddedModels = async (scope: string, copies?: Copies): Promise<AddedModelRecord[]> =>
   (await readSetting<AddedModelRecord[]>(scope, ADDED, copies)) ?? [];
 
+/**
+ * SHA-256 of the files of models that the user has added to other apps of the origin: the stored copy may be the only
+ * one. Firefox before 126 cannot list databases.
+ */
+export async function filesAddedElsewhere(scope: string): Promise<Set<string>> {
+  const found = 'databases' in indexedDB ? await indexedDB.databases() : [];
+  const names = found.flatMap(({ name = '' }) => (/^localtext(\/|$)/.test(name) ? name : []));
+  const scopes = names
+    .filter((name) => name !== nameIn(scope))
+    .map((name) => name.slice(nameIn('/').length) || '/');
+  const hashesOf = async (other: string): Promise<string[]> =>
+    (await readAddedModels(other)).flatMap(({ variant }) => variant.files.map(({ sha256 }) => sha256));
+  // What another version of localtext has written may be unreadable.
+  return new Set((await Promise.all(scopes.map((other) => hashesOf(other).catch(() => [])))).flat());
+}
+
 export const writeAddedModels = (
   scope: string,
   locks: LockManager,

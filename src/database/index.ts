@@ -1,6 +1,7 @@
 export { Copies, dropCopies } from './copies.ts';
 export {
   DEFAULT_LIMITS,
+  filesAddedElsewhere,
   keepSettings,
   readAddedModels,
   readCatalog,

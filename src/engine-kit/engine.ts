@@ -68,7 +68,7 @@ export type LoadEngine<V extends VariantBase, K extends ModelKind> = (
 
 export type Backend = 'wasm' | 'webgpu';
 
-/** Interface between the engine worker and an engine. `registry.ts` lists the engines of this package. */
+/** Interface between the engine worker and an engine. `#engines` has those of this package. */
 export interface EnginePlugin<V extends VariantBase = VariantBase> extends EngineRules<V> {
   /** @param chats `LoadedTraits.chats`, once the model is loaded */
   capabilities(variant: V, chats?: boolean): readonly Capability[];

@@ -12,7 +12,7 @@ import {
 import type { SamplingDefaults, KvWindow, VariantSampling } from '#catalog';
 import { printable } from '#base';
 
-/** Traits about a model from the header of its GGUF file. */
+/** Traits of a model, from the header of its GGUF file. */
 export interface GgufTraits {
   architecture: string;
   /** Name of the model; null if the file has none. */

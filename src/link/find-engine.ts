@@ -24,7 +24,7 @@ export interface FoundEngine {
 const OFFERS = { firstMs: 150, maxMs: 1000 };
 
 /**
- * Asks until a worker accepts one of the ports. Earlier ports stay open meanwhile: a worker that is still
+ * Asks until a worker takes one of the ports. Earlier ports stay open meanwhile: a worker that is still
  * starting accepts the oldest first.
  * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or the leader's error
  */

@@ -16,7 +16,7 @@ import { askEngine, engineFailed } from './ask-engine.ts';
 import type { EngineConnection } from './engine-connection.ts';
 import { trackProgress } from './job-progress.ts';
 
-/** Creates a client of the one engine of all tabs, and of the next one when it ends. */
+/** Creates a requester of the one engine of all tabs, and of the next one when it ends. */
 export const createRequester = (connection: EngineConnection): EngineRequester => ({
   run<K extends Kind>(job: JobOf<K>, { id, signal, origin }: EngineRequest) {
     const progress = trackProgress(job.kind, job);

@@ -21,7 +21,7 @@ import { requestPersistence } from './persist.ts';
 import { loadChunk } from './load-chunk.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from './election/join.ts';
-import { applyUpdate } from './update.ts';
+import { applyUpdate, updateWaits } from './update.ts';
 import { Weights } from './weights-handle.ts';
 
 export interface LocaltextStatus extends EngineStatus {
@@ -35,7 +35,7 @@ export interface LocaltextStatus extends EngineStatus {
    * server: call `update()`, then reload the page.
    */
   buildReplaced: boolean;
-  /** Whether a new version waits: call `update()`. */
+  /** Whether a version newer than this page waits: call `update()`. */
   updateWaiting: boolean;
   models: ModelStatus[];
 }
@@ -151,7 +151,7 @@ export class Localtext extends EventTarget {
       serviceWorker: true,
       crossOriginIsolated,
       buildReplaced: leading && (this.#buildReplaced || status.models.some(isReplaced)),
-      updateWaiting: this.#registration.waiting !== null,
+      updateWaiting: updateWaits(this.#registration),
     };
   }
 
@@ -187,6 +187,7 @@ export class Localtext extends EventTarget {
 
   /** @internal */
   announceUpdate(): void {
+    if (!updateWaits(this.#registration)) return;
     this.#emit('update');
     this.#emit('status');
   }

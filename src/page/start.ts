@@ -35,11 +35,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   await requireBrowser();
   await activation();
   let localtext: Localtext | null = null;
-  let updateWaits = false;
-  const onWaiting = (): void => {
-    updateWaits = true;
-    localtext?.announceUpdate();
-  };
+  const onWaiting = (): void => localtext?.announceUpdate();
   const install = async (): Promise<ServiceWorkerRegistration> => {
     const registered = await register(options, onWaiting);
     await requireCache();
@@ -56,7 +52,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
   // Deferred, so that the site can add its listener first.
-  if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
+  setTimeout(onWaiting);
   // The site renews its own registration.
   if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {
     onControlLost(handle.stopped, async () => handle.renew(await install()));

@@ -1,7 +1,7 @@
 import { delay, withTimeout } from '#base';
 import { startErrors } from './load-chunk.ts';
 import { LocaltextError } from './localtext-error.ts';
-import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
+import { applyUpdate, noteOwnVersion, REPLY_MS, tellServiceWorker } from './update.ts';
 
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
@@ -55,7 +55,11 @@ export async function takeControl(registration: ServiceWorkerRegistration): Prom
 
 async function control(worker: ServiceWorker, registration: ServiceWorkerRegistration): Promise<void> {
   const { serviceWorker } = navigator;
-  if (serviceWorker.controller === worker) return tellServiceWorker(worker, { type: 'localtext:version' });
+  if (serviceWorker.controller === worker) {
+    const { fromServer } = await tellServiceWorker(worker, { type: 'localtext:version' });
+    if (fromServer) void noteOwnVersion(registration);
+    return;
+  }
   // Not Workbox's promise `controlling`: after Shift+reload, it takes the worker for another page's.
   const controlled = new Promise<Event>((resolve) => {
     serviceWorker.addEventListener('controllerchange', resolve, { once: true });

@@ -16,14 +16,32 @@ export const REPLY_MS = 10_000;
 /**
  * @throws LocaltextError when the service worker refuses, speaks another version, or does not answer in 10 s
  */
-export async function tellServiceWorker(worker: ServiceWorker, message: PageToServiceWorker): Promise<void> {
+export async function tellServiceWorker(
+  worker: ServiceWorker,
+  message: PageToServiceWorker,
+): Promise<Extract<ServiceWorkerReply, { type: 'ok' }>> {
   const answered = messageSW(worker, message) as Promise<ServiceWorkerReply>;
   const reply = await withTimeout(answered, REPLY_MS);
   if (!reply) throw (await startErrors()).doesNotAnswer();
   if (reply.version !== PROTOCOL_VERSION) throw (await startErrors()).otherVersion();
   if (reply.type === 'error')
     throw new LocaltextError(reply.error.code ?? 'service_worker_failed', reply.error.message);
+  return reply;
 }
+
+/** The version of this page's own build, if it is newer than the active one. */
+let own: ServiceWorker | null = null;
+
+/** Takes note that this page came from the server: the version that the server has now is the page's own. */
+export async function noteOwnVersion(registration: ServiceWorkerRegistration): Promise<void> {
+  const note = (): void => void (own = registration.installing ?? registration.waiting ?? own);
+  note();
+  await registration.update().then(note, () => {});
+}
+
+/** Whether a version newer than this page waits to take over. */
+export const updateWaits = ({ waiting }: ServiceWorkerRegistration): boolean =>
+  waiting !== null && waiting !== own;
 
 const POLL_INTERVAL_MS = 250;
 

@@ -29,7 +29,9 @@ export type PageToServiceWorker =
   | { type: 'localtext:loaded'; page: string; parts: string[] };
 
 export type ServiceWorkerReply =
-  { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
+  /** `fromServer`: the asking page came from the server, not from the files of this version's build. */
+  | { type: 'ok'; version: number; fromServer?: boolean }
+  | { type: 'error'; version: number; error: WireError };
 
 /** Leader page, or a requester by its link → engine worker: the port of one request. */
 export interface ServePort {
@@ -53,7 +55,7 @@ export interface LeaderExit {
 export const settingsChannel = (scope: string): string => `${nameIn(scope)}:settings`;
 
 /**
- * Name of the BroadcastChannel on which a requester direct the engine worker itself: a page, or the service
+ * Name of the BroadcastChannel on which a requester asks the engine worker itself: a page, or the service
  * worker if a dialog or a busy script holds up the leading page. A BroadcastChannel with the port's name
  * stands in for a port. The leading page answers for a worker that does not start.
  */

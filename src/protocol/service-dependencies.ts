@@ -16,7 +16,7 @@ export interface ServiceDependencies {
   log(entry: RequestLogEntry): void;
 }
 
-/** Client of the engine, wherever that is. */
+/** Sends jobs to the engine, wherever that is. */
 export interface EngineRequester {
   /**
    * Runs a job of any kind. Aborting the signal, or returning the iterator, frees the engine.

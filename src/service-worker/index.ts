@@ -148,6 +148,9 @@ export function addLocaltext(
   return files;
 }
 
+/** @internal Clients whose page came from the server, until they ask. */
+export const serverPages = new Set<string>();
+
 const version = PROTOCOL_VERSION;
 const ok: ServiceWorkerReply = { type: 'ok', version };
 
@@ -168,7 +171,7 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
       event.waitUntil(reply(self.clients.claim().then(() => ok)));
       return true;
     case 'localtext:version':
-      port.postMessage(ok);
+      port.postMessage({ ...ok, fromServer: serverPages.delete((event.source as Client | null)?.id ?? '') });
       return true;
     case 'localtext:skip-waiting':
       event.waitUntil(reply(takeOver()));

@@ -92,7 +92,7 @@ export function servePort(port: EnginePort, serving: Serving, link?: MessagePort
     }
   }
 
-  /** Queues for the client's lock. Acquiring it before the answer is complete means that the client has died. */
+  /** Queues for the requester's lock. Acquiring it before the answer is complete means that the requester has died. */
   function watchRequester(id: string): () => void {
     const answered = new AbortController();
     whenReleased(serving.locks, requestLock(serving.scope, id), answered.signal).then(
@@ -141,7 +141,7 @@ export function serveLinked(port: MessagePort, serving: Serving): void {
   servePort(port, serving, port2);
 }
 
-/** Flow control: number of deltas that the client can still buffer. One consumer at a time. */
+/** Flow control: number of deltas that the requester can still buffer. One consumer at a time. */
 class Credit {
   #available = CREDIT_WINDOW;
   #added: Deferred | null = null;

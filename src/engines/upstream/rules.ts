@@ -11,7 +11,7 @@ export interface UpstreamVariant extends VariantBase {
   model: string;
   /** Length of a vector. Set for embedding models only. */
   dimensions?: number;
-  /** Statuses of the server to pass to the caller instead of trying the next variant: `[401, 429]`. */
+  /** Statuses of the server to pass to the client instead of trying the next variant: `[401, 429]`. */
   passThrough?: number[];
   /**
    * Time limit from a reply's headers to its first token, in milliseconds, before the next
@@ -21,6 +21,7 @@ export interface UpstreamVariant extends VariantBase {
 }
 
 export const rules: EngineRules<UpstreamVariant> = {
+  engine: 'upstream',
   fields: {
     baseUrl: httpUrl,
     model: z.string().min(1),

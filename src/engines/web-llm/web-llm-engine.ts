@@ -91,7 +91,7 @@ export interface WebLlmParts {
   engine: MLCEngine;
   watch: PipelineWatch;
   chatConfig: MlcChatConfig;
-  /** Texts of special tokens, which no text of a caller may become. */
+  /** Texts of special tokens, which no text of a client may become. */
   reserved: readonly string[];
   fingerprint: string;
   /** Context length that the model was loaded with. */

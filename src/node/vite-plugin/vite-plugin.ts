@@ -235,10 +235,11 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           listed.some(({ url }) => isPage(url)),
         );
         emit(name, await serviceWorker({ ...worker(), files, networkFirst: ofPages, production: true }));
-        // Vite has copied the public folder into it before.
-        const { outDir, write } = this.environment.config.build;
-        const folder = resolve(config.root, outDir);
-        if (write) await checkWay(folder, made, await readMadeFiles(folder));
+        // Vite has copied the public folder into the other before: its files are named where the user has them.
+        const { copyPublicDir, outDir, write } = this.environment.config.build;
+        const folders = [...(copyPublicDir ? [config.publicDir] : []), resolve(config.root, outDir)];
+        for (const folder of write ? folders.filter(Boolean) : [])
+          await checkWay(folder, made, await readMadeFiles(folder));
         emit(MADE_FILES, madeFilesText(made));
       },
     },

@@ -12,7 +12,7 @@ export interface LoadView {
 
 /**
  * @param cancelled whether the visitor has cancelled this load, which continues for another tab
- * @param waits whether the download has received no bytes for a while
+ * @param waits whether no bytes have arrived for a while
  */
 export function viewOf(
   id: string,
@@ -31,12 +31,14 @@ export function viewOf(
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
-  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${restText(secondsLeft, waits)}`;
+  // At the end, the file is hashed.
+  const rest = restText(secondsLeft, waits && loadedBytes < totalBytes);
+  const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${rest}`;
   return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
 }
 
 function restText(secondsLeft: number | null, waits?: boolean): string {
-  if (waits) return ', waiting for the connection';
+  if (waits) return ', paused or waiting for the connection';
   return secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
 }
 

@@ -3,7 +3,7 @@ import { errorSchema } from './answer-schemas.ts';
 import { readJsonBody } from './read-answer.ts';
 import { upstreamError, UpstreamError } from './upstream-failures.ts';
 
-/** Errors whose message is passed on: those of the caller, and limits. */
+/** Errors whose message is passed on: faults of the request, and limits. */
 const DESCRIBED = new Set([400, 413, 422, 429]);
 
 /** A 429 with a shorter `retry-after`, or none, is passed on: the client waits and retries. */

@@ -79,7 +79,7 @@ export const upstreamTranscription: RunOnServer<'transcription'> = async functio
   throw cutShort();
 };
 
-/** The caller's form with the server's model, and with a response format that has all the answer needs. */
+/** The client's form with the server's model, and with a response format that has all the answer needs. */
 function formOf(job: TranscriptionJob, model: string): FormData {
   const { file, language, prompt, temperature, times, stream, others } = job;
   const form = new FormData();

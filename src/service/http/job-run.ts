@@ -129,7 +129,7 @@ export class JobRun<M extends Meter = Meter> {
       try {
         return await this.#runOnce(job, sink, id, index);
       } catch (error) {
-        // A full queue rejects the job before any event. A server's limit is reported to the caller.
+        // A full queue rejects the job before any event. A server's limit is reported to the client.
         if (!mayWait || !(error instanceof ServiceError) || !error.wire.isQueueFull) throw error;
         await delay(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), this.exchange.abort.signal);
       }

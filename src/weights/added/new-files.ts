@@ -160,16 +160,22 @@ export async function storeFiles<T>(
   try {
     for (const file of files) weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
     if ((await store.missing(weights)).length > 0) await unfinished.keep(slug, weights);
-    for (const [index, file] of files.entries()) {
-      const described = weights[index];
-      if (described) await file.store(described, { signal, onProgress: report.storing(file) });
-    }
+    const storeAll = async (): Promise<void> => {
+      for (const [index, file] of files.entries()) {
+        const described = weights[index];
+        if (described) await file.store(described, { signal, onProgress: report.storing(file) });
+      }
+    };
+    await storeAll();
+    // Another app of the origin may have deleted a file that it shares, while the others were stored.
+    if ((await store.missing(weights)).length > 0) await storeAll();
     // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
     const used = await use(weights);
     await unfinished.forget(slug, weights);
     return used;
   } catch (error) {
+    unfinished.end(slug, weights);
     const resumable =
       signal.aborted || (error instanceof ServiceError && error.code === 'weights_unavailable');
     if (!resumable) await unfinished.drop(slug, weights);

@@ -49,11 +49,9 @@ export async function download(
 ): Promise<string[]> {
   let keptBytes = 0;
   try {
-    // Servers behind a load balancer may report different versions. The second round ignores
-    // versions; only the hash decides.
-    for (const acceptVersions of [false, true]) {
+    for (let rounds = 0; rounds < 2; rounds++) {
       const partial = await PartialFile.open(backend, options.name, file.bytes);
-      const outcome = await new Download(partial, file, options, acceptVersions).run().finally(() => {
+      const outcome = await new Download(partial, file, options).run().finally(() => {
         keptBytes = partial.storedBytes;
       });
       if (typeof outcome === 'object') return outcome.chunks;
@@ -70,13 +68,10 @@ export async function download(
 /** `mixed`: chunks may be from different versions of the file, or torn. A new download may succeed. `wrong`: it would not. */
 type Outcome = { chunks: string[] } | 'mixed' | 'wrong';
 
-class VersionChangedError extends Error {}
-
 class Download {
   readonly #partial: PartialFile;
   readonly #file: WeightFile;
   readonly #options: DownloadOptions;
-  readonly #acceptVersions: boolean;
   readonly #resumed: boolean;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
@@ -89,14 +84,14 @@ class Download {
   /** False once the server has answered a range with anything but the range or the whole file. */
   #sendsRanges = true;
   #answers = 0;
+  #hasChanged = false;
   #arrivedBytes = 0;
   #reported = 0;
 
-  constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, acceptVersions: boolean) {
+  constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions) {
     this.#partial = partial;
     this.#file = file;
     this.#options = options;
-    this.#acceptVersions = acceptVersions;
     this.#resumed = partial.storedBytes > 0;
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
   }
@@ -108,16 +103,13 @@ class Download {
       // The stored bytes are hashed meanwhile: gigabytes take 10 s and more.
       await this.#all([partial.hashStored(this.#signal), this.#fetchMissing()]);
       await partial.hashStored(this.#signal);
-    } catch (error) {
-      if (error instanceof VersionChangedError) return 'mixed';
-      throw error;
     } finally {
       await partial.close();
     }
     const { sha256, chunks } = await partial.digest();
     if (sha256 === this.#file.sha256) return { chunks };
-    const oneVersion = !this.#resumed && (this.#answers === 1 || partial.version !== null);
-    return oneVersion ? 'wrong' : 'mixed';
+    const mayMix = this.#resumed || this.#hasChanged || (this.#answers > 1 && partial.version === null);
+    return mayMix ? 'mixed' : 'wrong';
   }
 
   /** Fetches missing chunks. The first is fetched alone, to find out whether the server supports ranges. */
@@ -147,8 +139,7 @@ class Download {
     return withRetries(() => this.#fetchChunk(index), {
       signal: this.#signal,
       arrivedBytes: () => this.#arrivedBytes,
-      isFinal: (error) =>
-        error instanceof ServiceError || error instanceof VersionChangedError || isQuotaError(error),
+      isFinal: (error) => error instanceof ServiceError || isQuotaError(error),
       patienceMs: this.#options.idleTimeoutMs,
     });
   }
@@ -185,7 +176,7 @@ class Download {
     // Read once: another connection may store more of the chunk meanwhile, as a part of the whole file.
     const from = this.#partial.storedOf(index);
     const response = await this.#fetch(index, from, timeout);
-    this.#checkVersion(response);
+    this.#noteVersion(response);
     const isWhole = response.status === 200;
     if (isWhole || isAlone) this.#isSingle = isWhole;
     if (isWhole && !isAlone) {
@@ -259,14 +250,14 @@ class Download {
     if (last === chunkCount - 1 && !(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
   }
 
-  /** Compares `etag` or `last-modified` with the stored version. Without either, only the hash decides. */
-  #checkVersion({ headers }: Response): void {
+  /**
+   * Notes another `etag` or `last-modified`. The stored bytes stay: servers of one host differ in them, and a new
+   * deployment changes them. Only the hash decides.
+   */
+  #noteVersion({ headers }: Response): void {
     const version = headers.get('etag') ?? headers.get('last-modified');
-    const known = this.#partial.version;
-    if (!this.#acceptVersions && known !== null && version !== null && version !== known) {
-      throw new VersionChangedError('the file has changed on the server');
-    }
     this.#partial.version ??= version;
+    this.#hasChanged ||= version !== null && version !== this.#partial.version;
   }
 
   async #withBuffer<T>(index: number, use: (bytes: Bytes) => Promise<T>): Promise<T> {

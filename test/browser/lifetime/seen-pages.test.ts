@@ -74,11 +74,17 @@ test('without its server a site shows what was last seen, and starts there', asy
   expect(tab.key).not.toBe('');
 });
 
-test('a new version deletes what the earlier one stored: its files are gone', async () => {
+test('a new version is told to older pages alone, and deletes what was stored: its files are gone', async () => {
   const tab = await Tab.open(context, site.url, { path: '/seen' });
   await expect.poll(() => stored(tab)).toContain('/part.js');
   serveWorker('2');
   expect(await tab.page.evaluate(lookForUpdate)).toBe(true);
+  const later = await Tab.open(context, site.url, { path: '/seen' });
+  expect(await Promise.all([tab, later].map((each) => each.status()))).toMatchObject([
+    { updateWaiting: true },
+    { updateWaiting: false },
+  ]);
+  await later.page.close();
   await tab.page.evaluate(() => window.lifetime.handle().update());
   expect(await stored(tab)).toEqual([]);
   await tab.page.reload();

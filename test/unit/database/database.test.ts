@@ -5,13 +5,16 @@ import { openDB } from 'idb';
 import { expect, test, vi } from 'vitest';
 
 import {
+  filesAddedElsewhere,
   keepSettings,
   readCatalog,
   readServerSettings,
   withDatabase,
   withTransaction,
+  writeAddedModels,
   type KeyRecord,
 } from '../../../src/database/database.ts';
+import type { AddedModelRecord } from '../../../src/catalog/added-models.ts';
 import { nameIn } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -62,7 +65,7 @@ test('a failed transaction rejects with its own error, and leaves no unhandled r
   await expect(withTransaction('/', 'keys', 'relaxed', (store) => store.count())).resolves.toBe(0);
 });
 
-test('a database of a later version is still read and written', async () => {
+test('a database of a later version is still read and written, and its added models are known to other apps', async () => {
   const scope = '/later/';
   await keepSettings(scope, locks, settings);
   await withDatabase(scope, async (database) => database.close());
@@ -73,6 +76,12 @@ test('a database of a later version is still read and written', async () => {
   const changed = { ...settings, prefer: ['b'] };
   await keepSettings(scope, locks, changed);
   expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
+  await writeAddedModels(scope, locks, [
+    { variant: { files: [{ sha256: 'its hash' }] } } as AddedModelRecord,
+  ]);
+  await writeAddedModels('/damaged/', locks, [{} as AddedModelRecord]);
+  expect(await filesAddedElsewhere('/')).toEqual(new Set(['its hash']));
+  expect(await filesAddedElsewhere(scope)).toEqual(new Set());
 });
 
 test('a database that does not open is an error, and is there once it has opened', async () => {

@@ -188,7 +188,7 @@ test.each(['localtext-sw.js', 'localtext-sw-files.js'])(
     await writeFile(join(root, 'public', name), 'own');
     const buildSite = (emptyOutDir = true) =>
       build({ root, configFile: false, logLevel: 'silent', plugins: [localtext()], build: { emptyOutDir } });
-    await expect(buildSite()).rejects.toThrow(join('dist', name));
+    await expect(buildSite()).rejects.toThrow(join('public', name));
     await rm(join(root, 'public', name));
     await buildSite();
     // Files of an earlier build are its own, also where the folder is not emptied.

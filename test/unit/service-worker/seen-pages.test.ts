@@ -1,5 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
+import type { BuildFiles } from '../../../src/service-worker/index.ts';
 import type { SeenPages } from '../../../sw/seen-pages.ts';
 
 const SITE = 'https://site.example';
@@ -59,11 +60,12 @@ beforeEach(async () => {
     return response;
   });
   const { SeenPages: Pages } = await import('../../../sw/seen-pages.ts');
-  seen = new Pages({ offlinePage: 'offline.html' }, (request, isOffline = false) => {
+  const files: BuildFiles = (request, isOffline = false) => {
     const text = built.get(new URL(request.url).pathname);
     if (text === undefined) return undefined;
     return isOffline || request.mode !== 'navigate' ? Promise.resolve(answer(text)) : fetch(request);
-  });
+  };
+  seen = new Pages({ offlinePage: 'offline.html' }, files, () => {});
 });
 
 interface Asked {

@@ -28,6 +28,7 @@ export function weightsService(
     store,
     variantFiles,
     evict: false,
+    addedElsewhere: async () => new Set(),
     inUse: () => false,
     release: async () => true,
     ...rest,

@@ -1,7 +1,7 @@
 /**
  * Scores of a window's tokens, and two rules for its timestamps.
  * @remarks
- * - Relies on: `generate()` dividing the scores by the temperature before it calls the client's logits processors, and
+ * - Relies on: `generate()` dividing the scores by the temperature before it calls the caller's logits processors, and
  *   passing the same array to all processors, which change it in place.
  * - Read in: @huggingface/transformers 4.3.2, `_get_logits_processor()` in `models/modeling_utils.js`.
  * - Notices: test/browser/transcription.test.ts, by the texts and log probabilities of whole windows.

