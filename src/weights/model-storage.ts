@@ -114,7 +114,9 @@ export class ModelStorage {
     const { needed, free } = await (await this.#options.store()).room(files);
     if (free === null || free >= needed) return;
     const oldest = await this.#deletable(files);
-    const usable = this.#options.evict ? oldest : oldest.filter(({ variant }) => isUnfinished(variant));
+    const usable = oldest.filter(({ variant }) =>
+      this.#options.evict ? !isAddedVariant(variant) : isUnfinished(variant),
+    );
     const deletable = usable.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
     if (free + deletable < needed) throw storageFull(needed, free, described(oldest));
     let missing = needed - free;
@@ -132,7 +134,7 @@ export class ModelStorage {
    */
   async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
     const oldest = await this.#deletable(files);
-    const [first] = oldest;
+    const first = oldest.find(({ variant }) => !isAddedVariant(variant));
     if (this.#options.evict && first) return this.delete(first.variant);
     const stored = await (await this.#options.store()).storedBytes(files);
     throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
@@ -146,13 +148,15 @@ export class ModelStorage {
     await this.#deleteOutdated(name, models, before?.files ?? []);
   }
 
-  /** Lists variants that are not in use and share none of these files, the least recently used first. */
+  /**
+   * Lists variants that are not in use and share none of these files, the least recently used first. Only the user
+   * deletes an added one, whose files have no other source.
+   */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
     const needed = new Set([...files.map(({ sha256 }) => sha256), ...(await this.#options.addedElsewhere())]);
     const others: StoredVariant[] = [];
     for (const each of await this.variants()) {
-      // An added model's files have no other source.
-      if (each.storedBytes === 0 || each.inUse || isAddedVariant(each.variant)) continue;
+      if (each.storedBytes === 0 || each.inUse) continue;
       const itsFiles = await this.files(each.variant);
       if (!itsFiles.some(({ sha256 }) => needed.has(sha256))) others.push(each);
     }

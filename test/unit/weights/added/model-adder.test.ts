@@ -360,7 +360,10 @@ test('the files of an added model are never deleted to make room for others', as
   const { memoryBytes } = await add(source(gguf('Kept')));
   expect(memoryBytes).toBeGreaterThan(0);
   evicting.backend.free = async () => 10;
-  await expect(add(source(gguf('Next')))).rejects.toMatchObject({ wire: { code: 'storage_full' } });
+  await expect(add(source(gguf('Next')))).rejects.toMatchObject({
+    message: expect.stringMatching(/models could be deleted: added\/kept-/),
+    wire: { code: 'storage_full' },
+  });
   expect(await evicting.weights.missing(saved[0]?.variant.files ?? [])).toEqual([]);
 });
 
