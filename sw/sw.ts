@@ -1,4 +1,4 @@
-/// Listeners only. No state is kept in memory: the browser stops this worker at any time.
+/// Listeners only. What is in memory may be lost: the browser stops this worker at any time.
 import { addLocaltext, serverPages, type BuildFiles } from '#service-worker';
 import type { NetworkFirst, SiteFile } from '#base';
 import type { PageToServiceWorker } from '#protocol';

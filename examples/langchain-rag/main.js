@@ -43,7 +43,7 @@ const prompt = ChatPromptTemplate.fromMessages([
   ['user', '{question}'],
 ]);
 const chain = prompt
-  // Greedy: at its model card's 0.2, a model this small may answer in another language.
+  // Greedy: the answer is in the text.
   .pipe(new ChatOpenAI({ ...client, model: 'amber-phoenix-4', temperature: 0, maxTokens: 60 }))
   .pipe(new StringOutputParser());
 

@@ -35,7 +35,9 @@ form.addEventListener('submit', async (event) => {
     session ??= await LanguageModel.create({
       signal: stoppable(),
       samplingMode: 'most-predictable',
-      initialPrompts: [{ role: 'system', content: 'You are a helpful assistant.' }],
+      initialPrompts: [
+        { role: 'system', content: 'You are a helpful assistant. Answer in one short English sentence.' },
+      ],
       monitor(monitor) {
         monitor.addEventListener('downloadprogress', ({ loaded }) => {
           progress.hidden = loaded === 1;

@@ -56,12 +56,12 @@ form.addEventListener('submit', async (event) => {
       model: MODEL,
       // A small model loses the thread of a long conversation.
       messages: [
-        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'system', content: 'You are a helpful assistant. Answer in one short English sentence.' },
         ...messages.slice(-6),
         question,
       ],
-      // Greedy: at its model card's 0.2, a model this small may answer in another language.
-      temperature: 0,
+      // Its model card's. Greedy replies repeat themselves.
+      temperature: 0.2,
       max_tokens: 100,
       stream: true,
     };

@@ -65,7 +65,7 @@ const agent = new Agent({
   instructions: 'You are a storekeeper. Answer in one sentence.',
   model: new OpenAIChatCompletionsModel(openai, MODEL),
   tools: [countStock, orderItem],
-  // Greedy: at its model card's 0.2, a model this small may answer in another language.
+  // Greedy: the arguments are in the prompt.
   modelSettings: { temperature: 0, maxTokens: 60, toolChoice: 'auto' },
 });
 

@@ -33,9 +33,9 @@ async function connect({ baseURL, fetch, keys }) {
   // The AI SDK usually runs on a server. Here, the agent runs in the page.
   const agent = new ToolLoopAgent({
     model: provider(MODEL),
-    instructions: 'You are a helpful assistant.',
-    // Greedy: at its model card's 0.2, a model this small may answer in another language.
-    temperature: 0,
+    instructions: 'You are a helpful assistant. Answer in one short English sentence.',
+    // Its model card's. Greedy replies repeat themselves.
+    temperature: 0.2,
     maxOutputTokens: 100,
     // The AI SDK retries twice by default, even errors that would recur.
     maxRetries: 1,

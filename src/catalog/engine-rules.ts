@@ -37,6 +37,8 @@ type OwnField<V> = Exclude<keyof V, keyof VariantBase>;
 
 /** Rules for an engine's variants, which page, command line and worker use without the engine's code. */
 export interface EngineRules<V extends VariantBase = VariantBase> {
+  /** `engine` of its variants: the name of the engine's folder. */
+  engine: V['engine'];
   /** Schemas of the fields that only this engine's variants have. */
   fields: Record<OwnField<V>, z.ZodType>;
   /** Lists the kinds that such a model can have, the most likely first. */

@@ -285,8 +285,10 @@ export async function filesAddedElsewhere(scope: string): Promise<Set<string>> {
   const scopes = names
     .filter((name) => name !== nameIn(scope))
     .map((name) => name.slice(nameIn('/').length) || '/');
-  const added = await Promise.all(scopes.map((other) => readAddedModels(other).catch(() => [])));
-  return new Set(added.flat().flatMap(({ variant }) => variant.files.map(({ sha256 }) => sha256)));
+  const hashesOf = async (other: string): Promise<string[]> =>
+    (await readAddedModels(other)).flatMap(({ variant }) => variant.files.map(({ sha256 }) => sha256));
+  // What another version of localtext has written may be unreadable.
+  return new Set((await Promise.all(scopes.map((other) => hashesOf(other).catch(() => [])))).flat());
 }
 
 export const writeAddedModels = (

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstat, readFile, rm, rmdir } from 'node:fs/promises';
+import { lstat, readFile, realpath, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 
 import { CommandError } from './cli/arguments.ts';
@@ -123,11 +123,13 @@ async function blocker(
   return hash === sha256(content) ? null : path;
 }
 
-/** SHA-256 of a file; `other` if it is a folder or a link, null if there is none. */
+/** SHA-256 of a file; `other` if it is a folder or a link, or behind a link; null if there is none. */
 async function hashOf(folder: string, path: string): Promise<string | null> {
-  const found = await lstat(join(folder, path)).catch(() => null);
+  const file = join(folder, path);
+  const found = await lstat(file).catch(() => null);
   if (found === null) return null;
-  return found.isFile() ? sha256(await readFile(join(folder, path))) : 'other';
+  const isInside = found.isFile() && (await realpath(file)) === join(await realpath(folder), path);
+  return isInside ? sha256(await readFile(file)) : 'other';
 }
 
 /**

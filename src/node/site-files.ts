@@ -125,9 +125,10 @@ export async function addFolder(
 /** Reads a file, and marks it if it is a page. One behind a link out of the folder stays as it is. */
 async function contentOf(path: string, { marked }: FolderOptions, folder: string): Promise<Buffer> {
   const content = await readFile(path);
-  if (!marked || !isPage(path) || !(await realpath(path)).startsWith(folder + sep)) return content;
-  const page = withMark(path, content);
-  if (!page.equals(content)) marked.set(path, page);
+  const real = await realpath(path);
+  if (!marked || !isPage(path) || !real.startsWith(folder + sep)) return content;
+  const page = withMark(real, content);
+  if (!page.equals(content)) marked.set(real, page);
   return page;
 }
 

@@ -148,7 +148,7 @@ export function addLocaltext(
   return files;
 }
 
-/** Clients whose page came from the server, until they ask. */
+/** @internal Clients whose page came from the server, until they ask. */
 export const serverPages = new Set<string>();
 
 const version = PROTOCOL_VERSION;

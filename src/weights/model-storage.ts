@@ -69,7 +69,7 @@ export class ModelStorage {
 
   /** @throws ServiceError 400 while the variant is in use */
   async delete(name: string): Promise<void> {
-    if (!(await this.#options.release(name))) {
+    if (this.unfinished.isAdding(name) || !(await this.#options.release(name))) {
       throw requestError(
         400,
         `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`,
@@ -77,7 +77,7 @@ export class ModelStorage {
         'target',
       );
     }
-    const others = [...this.#variants.keys()].filter((other) => other !== name);
+    const others = (await this.#owners()).filter((other) => other !== name);
     await this.#deleteUnless(await this.#hashesOf(others), await this.files(name));
     const known = this.#variants.get(name);
     if (known) await this.#options.variantFiles.forget(known.variant);
@@ -160,11 +160,13 @@ export class ModelStorage {
   }
 
   async #deleteOutdated(name: string, models: string[], earlier: WeightFile[]): Promise<void> {
-    const current = await this.#hashesOf([...this.#variants.keys(), name]);
+    const current = await this.#hashesOf([...(await this.#owners()), name]);
     const old = [...(await this.#index.entries())].filter(
       ([other, entry]) =>
         other !== name &&
         !this.#variants.has(other) &&
+        // The site's catalog may have taken the id of an added model, whose files have no other source.
+        !isAddedVariant(other) &&
         !this.#options.inUse(other) &&
         entry.models.some((id) => models.includes(id)),
     );
@@ -177,6 +179,15 @@ export class ModelStorage {
     const elsewhere = await this.#options.addedElsewhere();
     for (const file of files)
       if (!needed.has(file.sha256) && !elsewhere.has(file.sha256)) await store.delete(file);
+  }
+
+  /** Names of the catalog's variants, and of added models that it does not list. */
+  async #owners(): Promise<string[]> {
+    const entries = await this.#index.entries();
+    return [
+      ...this.#variants.keys(),
+      ...[...entries.keys()].filter((name) => isUnfinished(name) || isAddedVariant(name)),
+    ];
   }
 
   async #hashesOf(variants: readonly string[]): Promise<Set<string>> {
@@ -202,7 +213,7 @@ export class ModelStorage {
       storedBytes,
       state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
-      inUse: this.#options.inUse(name),
+      inUse: this.#options.inUse(name) || this.unfinished.isAdding(name),
       lastUsed: entry?.used ?? null,
     };
   }

@@ -73,6 +73,7 @@ const nameOf = (slug: string, files: readonly WeightFile[]): string =>
 export class UnfinishedModels {
   readonly #index: UsageIndex;
   readonly #remove: (name: string) => Promise<void>;
+  readonly #adding = new Set<string>();
 
   /** @param remove deletes a variant, and files that no other variant uses */
   constructor(index: UsageIndex, remove: (name: string) => Promise<void>) {
@@ -89,12 +90,24 @@ export class UnfinishedModels {
   }
 
   async keep(slug: string, files: WeightFile[]): Promise<void> {
+    this.#adding.add(nameOf(slug, files));
     // No model ids, so that the entry does not count as an outdated version of a model.
     await this.#index.set(nameOf(slug, files), { models: [], used: Date.now(), files });
   }
 
+  /** Whether the model is being added: its files must stay. */
+  isAdding(name: string): boolean {
+    return this.#adding.has(name);
+  }
+
+  /** Notes that adding has ended. What was stored stays. */
+  end(slug: string, files: readonly WeightFile[]): void {
+    this.#adding.delete(nameOf(slug, files));
+  }
+
   /** Removes the entry of a completed model, which now owns the files. */
   async forget(slug: string, files: readonly WeightFile[]): Promise<void> {
+    this.end(slug, files);
     await this.#index.delete(nameOf(slug, files));
   }
 

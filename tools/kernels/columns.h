@@ -137,8 +137,10 @@ INLINE size_t head_bytes(int type) { return is_k(type) ? 20 : 8; }
 INLINE size_t part_bytes(int type, bool fast) { return (type == Q6_K ? 8 : 0) + (in_bytes(type, fast) ? 32 : 64); }
 INLINE size_t laid_block(int type, bool fast) { return head_bytes(type) + (is_k(type) ? 8 : 1) * part_bytes(type, fast); }
 
-/** Whether words stay in their order: rows in Q8_0, which need none of their own, times one column. */
-INLINE bool in_order(int type, bool fast, int count) { return type == Q8_0 && !fast && count == 1; }
+/** Whether words stay in their order, and weights are taken by rows: times one column. Q5's fifth bits are for fours. */
+INLINE bool in_order(int type, bool fast, int count) {
+  return (RELAXED ? type == Q8_0 : type != Q5_0 && type != Q5_1) && !fast && count == 1;
+}
 
 INLINE void lay_values(int type, bool fast, int count, const uint8_t *values, uint8_t *to) {
   for (int i = 0; i < 2; i++) {

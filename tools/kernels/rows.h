@@ -212,6 +212,18 @@ INLINE v128_t dot_single(const uint8_t *bytes, size_t row_size, const uint8_t *v
   }
   return sums_of(Q8_0, 0, sums);
 }
+/** The same of `halves` times 16 bytes of 4 rows, without signs. */
+INLINE v128_t dot_in_order(int halves, const v128_t *rows, const uint8_t *values) {
+  v128_t sums[4];
+  for (int r = 0; r < 4; r++) {
+    sums[r] = wasm_i32x4_const_splat(0);
+    for (int i = 0; i < halves; i++) {
+      sums[r] = dot_add(sums[r], wasm_u16x8_extend_low_u8x16(rows[4 * i + r]), wasm_v128_load(values + 32 * i));
+      sums[r] = dot_add(sums[r], wasm_u16x8_extend_high_u8x16(rows[4 * i + r]), wasm_v128_load(values + 32 * i + 16));
+    }
+  }
+  return sums_of(Q8_0, 0, sums);
+}
 
 /** Adds a block's product to `sum` as ggml does. */
 INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v128_t column_scale) {
@@ -222,17 +234,18 @@ INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v12
 
 /** Adds the products of a block of 32 of 4 rows with the columns to the sums. */
 INLINE void step32(int type, bool fast, layout by, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
-  if (in_order(type, fast, count)) {
+  if (type == Q8_0 && in_order(type, fast, count)) {
     const v128_t product = dot_single(block + 2, row_size, x + 8);
     sums[0] = add_up(type, sums[0], product, low_floats(&k->half, true, four_halves(block, row_size)), wasm_v128_load32_splat(x));
     return;
   }
+  const bool ordered = type != Q8_0 && in_order(type, fast, count);
   v128_t fours[8], halves[COLUMNS];
   unpack(type, by, k, block, row_size, 0, 0, fours);
   if (type == Q8_0 && fast)
     for (int i = 0; i < 8; i++) fours[i] = wasm_v128_xor(fours[i], k->flip);
   words w;
-  if (!in_bytes(type, fast)) {
+  if (!in_bytes(type, fast) && !ordered) {
     // By halves, whose words fit the processor's registers.
     w = words_of(type, fours);
 #pragma clang loop unroll(disable)
@@ -249,6 +262,9 @@ INLINE void step32(int type, bool fast, layout by, const constants *k, const uin
     if (in_bytes(type, fast)) {
       const v128_t start = has_start(type, fast) ? lane(head, 1) : wasm_i32x4_const_splat(0);
       product = in_turn(dot_weights(type, fast, by, k, 2, fours, x + 8, start));
+    } else if (ordered) {
+      product = dot_in_order(2, fours, x + 8);
+      if (has_start(type, fast)) product = wasm_i32x4_add(product, lane(head, 1));
     } else product = dot_words(&w, x + 40, halves[c]);
     if (!has_start(type, fast)) head = wasm_v128_load(x);
     if (has_offset(type)) {
@@ -287,10 +303,11 @@ INLINE void step256(int type, bool fast, layout by, const constants *k, const ui
     const size_t starts = type == Q6_K ? 8 : 0;
     const uint8_t *values = x + head_bytes(type) + part * part_bytes(type, fast) + starts;
     const v128_t none = wasm_i32x4_const_splat(0);
-    if (in_bytes(type, fast) && type != Q6_K) {
+    const bool ordered = in_order(type, fast, count);
+    if ((in_bytes(type, fast) || ordered) && type != Q6_K) {
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, values += laid_block(type, fast)) {
-        const v128_t sum = dot_weights(type, fast, by, k, 2, fours, values, none);
+        const v128_t sum = ordered ? dot_in_order(2, fours, values) : dot_weights(type, fast, by, k, 2, fours, values, none);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[0]));
       }
       continue;
@@ -302,7 +319,7 @@ INLINE void step256(int type, bool fast, layout by, const constants *k, const ui
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, at += laid_block(type, fast), start += laid_block(type, fast)) {
         v128_t sum = starts ? wasm_v128_load32_splat(start) : none;
-        sum = in_bytes(type, fast) ? dot_weights(type, fast, by, k, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
+        sum = ordered ? wasm_i32x4_add(sum, dot_in_order(1, fours + 4 * half, at)) : in_bytes(type, fast) ? dot_weights(type, fast, by, k, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[half]));
       }
     }
@@ -388,7 +405,7 @@ INLINE void multiply_rows(int type, bool fast, layout by, int count, const produ
     if (fast && p->count == 1) multiply_rows(type, RELAXED, layout_for(type, 1), 1, p, first, end); \
     else if (fast && has_4_bits(type) && p->count <= 4) multiply_rows(type, RELAXED, layout_for(type, 4), p->count, p, first, end); \
     else if (fast) multiply_rows(type, RELAXED, layout_for(type, COLUMNS), p->count, p, first, end); \
-    else if (in_order(type, false, p->count)) multiply_rows(type, false, FOURS, 1, p, first, end); \
+    else if (in_order(type, false, p->count)) multiply_rows(type, false, ROWS, 1, p, first, end); \
     else multiply_rows(type, false, FOURS, p->count, p, first, end); \
   }
 MULTIPLY(Q8_0)

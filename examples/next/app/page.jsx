@@ -35,15 +35,15 @@ function Chat() {
     const { signal } = controller.current;
     const content = new FormData(event.target).get('prompt');
     const messages = [
-      { role: 'system', content: 'You are a helpful assistant.' },
+      { role: 'system', content: 'You are a helpful assistant. Answer in one short English sentence.' },
       { role: 'user', content },
     ];
     try {
       const { key } = await localtext.keys.ensure({ label: 'next example' });
       const { baseURL, fetch } = localtext;
       const openai = new OpenAI({ baseURL, fetch, apiKey: key, dangerouslyAllowBrowser: true });
-      // Greedy: at its model card's 0.2, a model this small may answer in another language.
-      const body = { model: MODEL, messages, temperature: 0, max_tokens: 100, stream: true };
+      // Its model card's. Greedy replies repeat themselves.
+      const body = { model: MODEL, messages, temperature: 0.2, max_tokens: 100, stream: true };
       for await (const { choices } of await openai.chat.completions.create(body, { signal }))
         setReply((text) => text + (choices[0]?.delta.content ?? ''));
       // A screen reader reads this, and not each token.

@@ -40,11 +40,11 @@ form.addEventListener('submit', async (event) => {
       body: JSON.stringify({
         model: MODEL,
         messages: [
-          { role: 'system', content: 'You are a helpful assistant.' },
+          { role: 'system', content: 'You are a helpful assistant. Answer in one short English sentence.' },
           { role: 'user', content: form.elements.prompt.value },
         ],
-        // Greedy: at its model card's 0.2, a model this small may answer in another language.
-        temperature: 0,
+        // Its model card's. Greedy replies repeat themselves.
+        temperature: 0.2,
         max_tokens: 60,
       }),
     });

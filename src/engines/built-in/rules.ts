@@ -10,6 +10,7 @@ export interface BuiltInVariant extends VariantBase {
 }
 
 export const rules: EngineRules<BuiltInVariant> = {
+  engine: 'built-in',
   fields: {
     languages: z
       .array(z.string().regex(/^[\w-]{2,35}$/, 'must be a language tag'))

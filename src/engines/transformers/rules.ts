@@ -26,6 +26,7 @@ export interface TransformersVariant extends VariantBase, EmbeddingTraining {
 }
 
 export const rules: EngineRules<TransformersVariant> = {
+  engine: 'transformers',
   fields: {
     dimensions: vectorLength,
     pooling,

@@ -21,6 +21,7 @@ export interface UpstreamVariant extends VariantBase {
 }
 
 export const rules: EngineRules<UpstreamVariant> = {
+  engine: 'upstream',
   fields: {
     baseUrl: httpUrl,
     model: z.string().min(1),

@@ -14,6 +14,7 @@ export interface VoiceVariant extends VariantBase {
 }
 
 export const rules: EngineRules<VoiceVariant> = {
+  engine: 'voice',
   fields: {
     backend: z.literal('wasm').optional(),
     voices: z.record(z.string().regex(/^[\w-]{1,64}$/), z.string().min(1)),

@@ -30,6 +30,7 @@ export function libraryPath(variant: WebLlmVariant): string {
 }
 
 export const rules: EngineRules<WebLlmVariant> = {
+  engine: 'web-llm',
   fields: {
     library: z.union([httpUrl, weightPath], { error: 'must be a URL, or a path below the models folder' }),
     replyPrefix: z.string().optional(),

@@ -9,6 +9,7 @@ export interface WhisperVariant extends VariantBase {
 }
 
 export const rules: EngineRules<WhisperVariant> = {
+  engine: 'whisper',
   fields: { backend: backend.optional() },
   kinds: () => ['transcription'],
   memory: proportional(260e6, 2),

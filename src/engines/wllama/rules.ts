@@ -122,6 +122,7 @@ const embedderBytes = (variant: SizedVariant): number =>
   variant.contextLength * (EMBEDDER_TOKEN_BYTES + EMBEDDER_KV_BYTES * (variant.kvValues ?? 0));
 
 export const rules: EngineRules<WllamaVariant> = {
+  engine: 'wllama',
   fields: {
     sampling: z
       .strictObject({

@@ -38,7 +38,7 @@ export function viewOf(
 }
 
 function restText(secondsLeft: number | null, waits?: boolean): string {
-  if (waits) return ', waiting for the connection';
+  if (waits) return ', paused or waiting for the connection';
   return secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
 }
 

@@ -221,7 +221,7 @@ interface OpenCustomCall {
 type Open = OpenReasoning | OpenMessage | OpenCall | OpenCustomCall;
 
 /** Output items of one response while they are written, and the events that report them. */
-export class ResponseOutput {
+class ResponseOutput {
   readonly items: OutputItem[] = [];
   readonly #nextId: NextItemId;
   readonly #summarizes: boolean;

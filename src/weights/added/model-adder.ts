@@ -11,7 +11,7 @@ import {
   type WeightFile,
 } from '#catalog';
 import type { DescribedModel, Engines, Device } from '#engine-kit';
-import { requestError, Mutex, sha256, type ServiceError } from '#base';
+import { requestError, serverError, Mutex, sha256, type ServiceError } from '#base';
 import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } from '#protocol';
 import type { ModelStorage } from '../model-storage.ts';
 import type { RepositoryRef } from '../sources/hub-source.ts';
@@ -50,6 +50,7 @@ export class ModelAdder {
   readonly #options: ModelAdderOptions;
   #added: readonly AddedModelRecord[];
   readonly #mutex = new Mutex();
+  readonly #listMutex = new Mutex();
 
   constructor(options: ModelAdderOptions) {
     this.#options = options;
@@ -92,23 +93,24 @@ export class ModelAdder {
   }
 
   /** @throws ServiceError 400 */
-  async rename(target: string, id: string): Promise<void> {
-    await this.#refresh();
-    const record = this.#find(target);
-    if (id === target) return;
-    this.#requireFree(id);
-    await this.#publish(
-      this.#added.map((each) => (each === record ? { ...each, model: { ...each.model, id } } : each)),
-    );
+  rename(target: string, id: string): Promise<void> {
+    return this.#changing(async () => {
+      const record = this.#find(target);
+      if (id === target) return;
+      this.#requireFree(id);
+      await this.#publish(
+        this.#added.map((each) => (each === record ? { ...each, model: { ...each.model, id } } : each)),
+      );
+    });
   }
 
   /** @throws ServiceError 400, also while requests use the model */
-  async delete(target: string): Promise<void> {
-    await this.#refresh();
-    const { name } = this.#find(target).variant;
-    await this.#options.modelStorage.delete(name);
-    // Another call may have changed the list in the meantime.
-    await this.#publish(this.#added.filter(({ variant }) => variant.name !== name));
+  delete(target: string): Promise<void> {
+    return this.#changing(async () => {
+      const record = this.#find(target);
+      await this.#options.modelStorage.delete(record.variant.name);
+      await this.#publish(this.#added.filter((each) => each !== record));
+    });
   }
 
   async #add(
@@ -136,16 +138,18 @@ export class ModelAdder {
         const role = from && roles?.get(from);
         return role ? { ...file, role } : file;
       });
-      const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
-      if (same) return requireSameId(same.model, requestedId);
-      const id = requestedId ?? this.#unusedId(slug);
-      this.#requireFree(id);
-      const created = Math.floor(Date.now() / 1000);
-      const model: AddedModel = { id, ...described.model, created };
-      const variantName = addedVariantName(slug, await contentHash(weights));
-      const variant = { ...described.variant, name: variantName, files: weights };
-      await this.#publish([...this.#added, { model, variant, ...(defaults && { defaults }) }]);
-      return model;
+      return this.#changing(async () => {
+        const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
+        if (same) return requireSameId(same.model, requestedId);
+        const id = requestedId ?? this.#unusedId(slug);
+        this.#requireFree(id);
+        const created = Math.floor(Date.now() / 1000);
+        const model: AddedModel = { id, ...described.model, created };
+        const variantName = addedVariantName(slug, await contentHash(weights));
+        const variant = { ...described.variant, name: variantName, files: weights };
+        await this.#publish([...this.#added, { model, variant, ...(defaults && { defaults }) }]);
+        return model;
+      });
     });
   }
 
@@ -164,8 +168,20 @@ export class ModelAdder {
     this.#added = await this.#options.read().catch(() => this.#added);
   }
 
+  /** Runs a change of the list. Changes run one at a time: none is lost. */
+  #changing<T>(change: () => Promise<T>): Promise<T> {
+    return this.#listMutex.run(async () => {
+      await this.#refresh();
+      return change();
+    });
+  }
+
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {
-    await this.#options.save(added);
+    await this.#options.save(added).catch((error: unknown) => {
+      const message =
+        'The list of added models cannot be saved. Close the other tabs of this site, free disk space, or leave private browsing, and try again.';
+      throw serverError('storage_unavailable', message, error);
+    });
     this.#added = added;
     this.#options.publish(withAdded(this.#options.catalog, added));
   }

@@ -1,6 +1,6 @@
 import { addedFilePath, type RemoteFile, type WeightFile } from '#catalog';
 import type { AddedFormat } from '#engine-kit';
-import { decoded, printable, requestError, ServiceError } from '#base';
+import { decoded, printable, requestError, ServiceError, type ErrorCode } from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
 import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
 import { hashBlob } from '../integrity/integrity-record.ts';
@@ -138,9 +138,12 @@ interface Storing {
   onProgress: OnProgress;
 }
 
+/** Failures of the network or the browser after which the same call may succeed. */
+const RESUMABLE = new Set<ErrorCode | null>(['storage_failed', 'storage_unavailable', 'weights_unavailable']);
+
 /**
  * Stores all files of a model, and calls `use` to create the model from them. Partial files are kept after an
- * abort, a lost connection or the end of this worker, and removed after other errors.
+ * abort, a failure of the network or the browser, or the end of this worker, and removed after other errors.
  */
 export async function storeFiles<T>(
   storage: FileStorage,
@@ -160,19 +163,24 @@ export async function storeFiles<T>(
   try {
     for (const file of files) weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
     if ((await store.missing(weights)).length > 0) await unfinished.keep(slug, weights);
-    for (const [index, file] of files.entries()) {
-      const described = weights[index];
-      if (described) await file.store(described, { signal, onProgress: report.storing(file) });
-    }
+    const storeAll = async (): Promise<void> => {
+      for (const [index, file] of files.entries()) {
+        const described = weights[index];
+        if (described) await file.store(described, { signal, onProgress: report.storing(file) });
+      }
+    };
+    await storeAll();
+    // Another app of the origin may have deleted a file that it shares, while the others were stored.
+    if ((await store.missing(weights)).length > 0) await storeAll();
     // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
     const used = await use(weights);
     await unfinished.forget(slug, weights);
     return used;
   } catch (error) {
-    const resumable =
-      signal.aborted || (error instanceof ServiceError && error.code === 'weights_unavailable');
-    if (!resumable) await unfinished.drop(slug, weights);
+    unfinished.end(slug, weights);
+    if (!signal.aborted && !(error instanceof ServiceError && RESUMABLE.has(error.code)))
+      await unfinished.drop(slug, weights);
     signal.throwIfAborted();
     return asInvalidFile(error);
   }

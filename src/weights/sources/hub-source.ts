@@ -117,6 +117,8 @@ async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
       throw unavailable(name, 'the `Link` header of the model hub, or of its mirror, is malformed');
     url = next === null ? null : first + new URL(next, first).search;
   }
+  if (url !== null)
+    throw unavailable(name, `the model hub lists more than ${MAX_PAGES} pages of files for ${repository}`);
   const files = tree.filter(({ type }) => type === 'file');
   // A mirror may list a file more than once.
   return [...new Map(files.map((file) => [file.path, file])).values()];

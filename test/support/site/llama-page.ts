@@ -5,11 +5,12 @@ import { NativeLog, serverCalls } from '../../../src/llama/internals/server-call
 import { type StateLimits, useWorkerFile } from '../../../src/llama/internals/worker-proxy.ts';
 import { noCache } from '../../../src/llama/open-llama.ts';
 import { chooseBuild } from '../../../src/engines/wllama/wasm-build.ts';
-import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
+import { loadRawChat, SILENT } from '../../../tools/bench/page/raw-chat.ts';
+import { summarize } from '../../../tools/bench/row.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 import { engineFileName } from '../../../src/engine-kit/engine-file.ts';
 
-/** Scores of some tokens, and how fast prompt and tokens were computed. */
+/** Scores of some tokens, and how fast the prompt and the median token were computed. */
 interface Scored {
   /** JSON of each token's own log probability and those of the likeliest five. */
   scores: string[];
@@ -52,7 +53,7 @@ window.scoreTokens = async (folder, gguf, tokens) => {
     wasm: (name) => (folder === '/package' && name.endsWith('.wasm') ? `/package/${name}` : own(name)),
     signal,
   });
-  const wllama = new Wllama({ default: wasm }, { cacheManager: noCache(), suppressNativeLog: true });
+  const wllama = new Wllama({ default: wasm }, { cacheManager: noCache(), logger: SILENT });
   wllama.setCompat(compat);
   useWorkerFile(wllama, own);
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
@@ -63,9 +64,13 @@ window.scoreTokens = async (folder, gguf, tokens) => {
   try {
     const id = await calls.begin({ stream: true, timings_per_token: true, ...fields });
     const scores: string[] = [];
+    // WebKit with two processors stops in one step until it has compiled a function.
+    const steps: number[] = [];
     let timings: LlamaTimings | undefined;
     for (let more = true; more;) {
+      const start = performance.now();
       const result = await calls.step(id);
+      if (result.chunks.length > 0) steps.push(performance.now() - start);
       ({ more } = result);
       for (const chunk of result.chunks) {
         timings = chunk.timings ?? timings;
@@ -73,11 +78,11 @@ window.scoreTokens = async (folder, gguf, tokens) => {
           scores.push(JSON.stringify([token, logprob, top_logprobs?.map((top) => [top.token, top.logprob])]));
       }
     }
-    const perSecond = (count = 0, ms = 0): number => (count / ms) * 1000;
+    const { prompt_n: tokensRead = 0, prompt_ms: ms = 0 } = timings ?? {};
     return {
       scores,
-      prefillPerSecond: perSecond(timings?.prompt_n, timings?.prompt_ms),
-      decodePerSecond: perSecond(timings?.predicted_n, timings?.predicted_ms),
+      prefillPerSecond: (tokensRead / ms) * 1000,
+      decodePerSecond: 1000 / summarize(steps).median,
     };
   } finally {
     await wllama.exit();
@@ -85,10 +90,7 @@ window.scoreTokens = async (folder, gguf, tokens) => {
 };
 
 window.draftTokens = async ({ gguf, drafts, fields }) => {
-  const wllama = new Wllama(
-    { default: own('wllama.wasm') },
-    { cacheManager: noCache(), suppressNativeLog: true },
-  );
+  const wllama = new Wllama({ default: own('wllama.wasm') }, { cacheManager: noCache(), logger: SILENT });
   useWorkerFile(wllama, own, undefined, true);
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
   const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;

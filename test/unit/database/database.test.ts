@@ -79,6 +79,7 @@ test('a database of a later version is still read and written, and its added mod
   await writeAddedModels(scope, locks, [
     { variant: { files: [{ sha256: 'its hash' }] } } as AddedModelRecord,
   ]);
+  await writeAddedModels('/damaged/', locks, [{} as AddedModelRecord]);
   expect(await filesAddedElsewhere('/')).toEqual(new Set(['its hash']));
   expect(await filesAddedElsewhere(scope)).toEqual(new Set());
 });

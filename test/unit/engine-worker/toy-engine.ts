@@ -11,6 +11,7 @@ interface ToyVariant extends VariantBase {
 
 /** An engine in one place: its catalog entries, its memory, what it needs, and its load. */
 export const toy: EnginePlugin<ToyVariant> = {
+  engine: 'toy',
   fields: { shouts: z.boolean().optional() },
   kinds: () => ['chat'],
   memory: proportional(1000, 2),

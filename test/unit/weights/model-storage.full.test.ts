@@ -47,10 +47,7 @@ test('storage that is full from any change on: storage_full, and all is well onc
     backend.fullFrom = fullFrom;
     const failure: unknown = await openStore(backend, site.url)
       .file(file, options)
-      .then(
-        () => null,
-        (error: unknown) => error,
-      );
+      .catch((error: unknown) => error);
     expect(failure, `full from change ${fullFrom} on`).toMatchObject({
       message: expect.stringMatching(/storage is full: m\/a\.bin \(\d+ bytes\) did not fit/) as string,
       wire: { code: 'storage_full' },

@@ -59,20 +59,28 @@ test('lists what is here: whole, in part, absent', async () => {
   });
 });
 
-test('deletes by variant or by model; files shared with another, or added by the user to another app, stay', async () => {
+test('deletes by variant or by model; files of others, of other apps and of a model that is being added stay', async () => {
   const shared = variant('a', 'same');
   const other: Variant = { ...variant('b', 'b'), files: [...variant('b', 'b').files, ...shared.files] };
   const added = variant('c', 'c');
   const addedElsewhere = async () => new Set(added.files.map(({ sha256 }) => sha256));
-  const service = weightsService(catalogOf(shared, other, added), { addedElsewhere });
+  const adding = variant('d', 'd');
+  const service = weightsService(catalogOf(shared, other, added, adding), { addedElsewhere });
   await store(service, other, 'b', 'same');
   await store(service, added, 'c');
-  for (const target of ['model-1', 'c']) await ask(service, { type: 'delete', target });
+  await store(service, adding, 'd');
+  await service.modelStorage.unfinished.keep('d', adding.files);
+  for (const target of ['model-1', 'c', 'd']) await ask(service, { type: 'delete', target });
   expect(await states(service)).toEqual([
     ['a', 'whole', 200],
     ['b', 'part', 200],
     ['c', 'whole', 200],
+    ['d', 'whole', 200],
+    [expect.stringMatching('unfinished/d'), 'whole', 200],
   ]);
+  const unfinished = (await service.modelStorage.variants()).at(-1);
+  expect(unfinished?.inUse).toBe(true);
+  await expect(service.modelStorage.delete(unfinished?.variant ?? '')).rejects.toThrow('is being loaded');
   await expect(ask(service, { type: 'delete', target: 'nope' })).rejects.toThrow(
     /There is no model or variant nope/,
   );
@@ -160,23 +168,26 @@ test('a part that has its whole room already needs no more', async () => {
   await service.modelStorage.makeRoom(a.files);
 });
 
-test('weights of an older version go once the new ones are whole, and not before', async () => {
-  const old = variant('v1', 'one');
+test('weights of an older version go once the new ones are whole, and not before; shared ones stay', async () => {
+  const old = variant('v1', 'one', 'shared');
   const backend = new MemoryBackend();
   const before = weightsService(catalogOf(old), { backend });
-  await store(before, old, 'one');
+  await store(before, old, 'one', 'shared');
   await before.modelStorage.used(old);
 
   const next = variant('v2', 'two');
   const after = weightsService(catalogOf(next), { backend });
   expect(await states(after)).toEqual([
     ['v2', 'absent', 0],
-    ['v1', 'outdated', 200],
+    ['v1', 'outdated', 400],
   ]);
   await store(after, next, 'two');
+  const [own, shared] = old.files;
+  if (shared) await after.modelStorage.unfinished.keep('added', [shared]);
   await after.modelStorage.used(next);
-  expect(await states(after)).toEqual([['v2', 'whole', 200]]);
-  expect(await backend.read(old.files[0]?.sha256 ?? '')).toBeNull();
+  expect((await states(after))[0]).toEqual(['v2', 'whole', 200]);
+  expect(await backend.read(own?.sha256 ?? '')).toBeNull();
+  expect(await backend.read(shared?.sha256 ?? '')).not.toBeNull();
 });
 
 test('other bytes under the same name: the old ones go', async () => {
@@ -265,23 +276,14 @@ test('what is not stored whole is not given out', async () => {
   });
 });
 
+const descriptionOf = (name: string, path: string, bytes: number): string =>
+  JSON.stringify({ version: 1, variant: name, files: [{ path, bytes, sha256: 'a'.repeat(64) }] });
+
 test.each([
   ['is cut short', '{"version": 1, "vari', /is not JSON, or cut short/],
-  [
-    'climbs out of its folder',
-    JSON.stringify({ version: 1, variant: 'a', files: [{ path: '../x', bytes: 1, sha256: 'a'.repeat(64) }] }),
-    /files\.0\.path/,
-  ],
-  [
-    'lies about a size',
-    JSON.stringify({ version: 1, variant: 'a', files: [{ path: 'x', bytes: -1, sha256: 'a'.repeat(64) }] }),
-    /files\.0\.bytes/,
-  ],
-  [
-    'is of another catalog',
-    JSON.stringify({ version: 1, variant: 'z', files: [{ path: 'x', bytes: 1, sha256: 'a'.repeat(64) }] }),
-    /describes z/,
-  ],
+  ['climbs out of its folder', descriptionOf('a', '../x', 1), /files\.0\.path/],
+  ['lies about a size', descriptionOf('a', 'x', -1), /files\.0\.bytes/],
+  ['is of another catalog', descriptionOf('z', 'x', 1), /describes z/],
 ])('a description that %s is refused by its name', async (_, text, message) => {
   const service = weightsService(catalogOf(variant('a', 'a')));
   const failure = ask(service, { type: 'import', name: DESCRIPTION_FILE, blob: new Blob([text]) });

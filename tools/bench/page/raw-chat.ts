@@ -32,7 +32,7 @@ export const rawWeights = once(async (): Promise<Blob> =>
 
 const ignore = (): undefined => undefined;
 /** `suppressNativeLog` would make llama.cpp write messages of all levels, which takes time. */
-const SILENT = { debug: ignore, log: ignore, warn: ignore, error: ignore };
+export const SILENT = { debug: ignore, log: ignore, warn: ignore, error: ignore };
 
 interface RawOptions {
   logger?: NonNullable<ConstructorParameters<typeof Wllama>[1]>['logger'];

@@ -73,26 +73,28 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
   try {
     const properties = (await (await server.get('/props')).json()) as Record<string, string>;
     const { bos_token: bos = null, eos_token: eos = null } = properties;
-    const chat = new ChatPrompt(traits.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, true);
-    const bodyOf = (content: string, settings: LoopSettings, maxTokens: number): object => {
-      const { temperature = 0.2, ...own } = settings;
-      const sampling = { temperature, topP: 1, seed: 1 };
-      const job = { input: { messages: [{ role: 'user' as const, content }] }, sampling };
-      const { prompt } = chat.open(job as Parameters<ChatPrompt['open']>[0]);
-      return completionRequest({ tokensBefore: 0, prompt, maxTokens }, sampling, own);
-    };
     // A whole answer may take longer than `fetch` waits for headers: it is streamed.
-    const ask = async (content: string, settings: LoopSettings, maxTokens: number): Promise<Told> => {
-      const body = JSON.stringify({ ...bodyOf(content, settings, maxTokens), return_tokens: true });
+    const post = async (path: string, body: object): Promise<string> => {
       const headers = {
         authorization: `Bearer ${server.key}`,
         'content-type': 'application/json',
         // The server may end a connection that is just being used again.
         connection: 'close',
       };
-      const response = await fetch(`${server.url}/completion`, { method: 'POST', headers, body });
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      const response = await fetch(server.url + path, init);
       if (!response.ok) throw new Error(await response.text());
-      return joined(await response.text());
+      return response.text();
+    };
+    const addsBos = /\d/.test(await post('/tokenize', { content: '', add_special: true }));
+    const chat = new ChatPrompt(traits.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, addsBos);
+    const ask = async (content: string, settings: LoopSettings, maxTokens: number): Promise<Told> => {
+      const { temperature = 0.2, ...own } = settings;
+      const sampling = { temperature, topP: 1, seed: 1 };
+      const job = { input: { messages: [{ role: 'user' as const, content }] }, sampling };
+      const { prompt } = chat.open(job as Parameters<ChatPrompt['open']>[0]);
+      const body = completionRequest({ tokensBefore: 0, prompt, maxTokens }, sampling, own);
+      return joined(await post('/completion', { ...body, return_tokens: true }));
     };
     const asked = openQuestions.filter((_, index) => index % step === 0);
     console.log('| settings | loops | ends within 400 tokens | mean tokens | quoted to the letter |');

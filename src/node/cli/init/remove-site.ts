@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
 import {
@@ -8,20 +9,23 @@ import {
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
 } from '../../package-files.ts';
-import { makeWritableFolder } from '../../files.ts';
 import { ownFilesScript } from '../../site-files.ts';
 import { replaceMade } from '../../made-files.ts';
+import { CommandError } from '../arguments.ts';
+import { shown } from '../output.ts';
 
 /**
  * Removes the built files, and replaces localtext's service worker by one that removes it from visitors'
  * browsers.
  * @returns the built files that were changed since, which stay
- * @throws CommandError if a file is in the way
+ * @throws CommandError if a file is in the way, or the folder does not exist
  */
 export async function removeSite(folder: string, what: string): Promise<string[]> {
   const script = await readFile(packageFile(`${STATIC_FOLDER}/${REMOVAL_WORKER}`), 'utf8');
   const scripts = new Map(Object.entries(removalScripts(script, what)));
-  await makeWritableFolder(folder);
+  // A folder is not made: visitors would go on with the service worker of the one that was meant.
+  if (!existsSync(folder))
+    throw new CommandError(`${shown(folder)} does not exist. Name the folder that the site is served from.`);
   return replaceMade(folder, scripts);
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -199,6 +199,7 @@ test('an interrupted run is continued by the next one, of another version too', 
   expect(JSON.parse((await contents())['localtext-files.json'] ?? '')).not.toHaveProperty('replaced');
   expect(await init(site, '--remove')).toMatchObject({ status: 0, errors: '' });
   expect(await names()).not.toContain('localtext/last.js');
+  expect((await init(join(base, 'sit'), '--remove')).errors).toMatch(/sit does not exist\. Name the folder/);
 });
 
 test.each(['sw+a.js', 'a b/ü.js', '...js', '[id].js'])('the list may name %s', async (name) => {
@@ -241,11 +242,14 @@ test('pages are network-first in a folder without a page, and where that is aske
   expect(await mode()).toEqual({});
 });
 
-test('a folder localtext that is a link is in the way', async () => {
-  await mkdir(join(base, 'elsewhere'));
+test('a folder localtext that has become a link is in the way, and is not emptied', async () => {
+  await init(site);
+  await rename(join(site, 'localtext'), join(base, 'elsewhere'));
+  const files = await readdir(join(base, 'elsewhere'));
   await symlink(join(base, 'elsewhere'), join(site, 'localtext'), 'junction');
   expect((await init(site)).errors).toContain(`  ${join(site, 'localtext')}\n`);
-  expect(await readdir(join(base, 'elsewhere'))).toEqual([]);
+  expect((await init(site, '--remove')).errors).toContain(`Kept ${join(site, 'localtext', files[0] ?? '')}`);
+  expect(await readdir(join(base, 'elsewhere'))).toEqual(files);
 });
 
 test('--offline keeps the permissions of the pages that it marks', async () => {
@@ -261,21 +265,27 @@ test('--offline keeps the permissions of the pages that it marks', async () => {
 
 test('--offline keeps pages that are links, and changes none that lies elsewhere', async () => {
   await fill(base, { 'elsewhere/page.html': PAGE });
+  // A host serves the copy, which has no mark.
+  await fill(site, { 'real/page.html': PAGE, 'real/page.html.br': '' });
   for (const [name, target] of Object.entries({
     'home.html': 'index.html',
     more: '../elsewhere',
     loop: '.',
     'none.html': 'nowhere',
+    'copied.html': 'real/page.html',
   }))
     await symlink(target, join(site, name));
   expect(await init(site, '--offline')).toMatchObject({ status: 0, errors: '' });
   const script = (await contents())['localtext-sw.js'] ?? '';
   expect([...script.matchAll(/"url":"([^"]*html)"/g)].map(([, url]) => url)).toEqual([
+    'copied.html',
     'home.html',
     'index.html',
     'more/page.html',
+    'real/page.html',
   ]);
-  expect(await readFile(join(base, 'elsewhere/page.html'), 'utf8')).toBe(PAGE);
+  for (const page of ['../elsewhere/page.html', 'real/page.html'])
+    expect(await readFile(join(site, page), 'utf8')).toBe(PAGE);
 });
 
 test('the error names a list that is a folder, and a page whose name is not UTF-8', async () => {

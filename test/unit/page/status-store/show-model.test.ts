@@ -69,7 +69,7 @@ test('a download without new bytes waits for the connection', async () => {
     const bytes = `${loadedBytes / 1e6} MB of 98 MB`;
     await vi.waitFor(() => expect(button(`${bytes}, about ${98 - loadedBytes / 1e6} s`)).toBeDefined());
     vi.advanceTimersByTime(5000);
-    expect(button(`${bytes}, waiting for the connection`)).toBeDefined();
+    expect(button(`${bytes}, paused or waiting for the connection`)).toBeDefined();
   }
   const hashing = { phase: 'download', loadedBytes: 98e6, totalBytes: 98e6, bytesPerSecond: null };
   fake.report('loading', 98e6, hashing);

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
@@ -117,14 +119,51 @@ test('models of one name get separate ids, and never one of the catalog', async 
   await expect(add(source(gguf('x')), '../up')).rejects.toMatchObject({ wire: { code: 'invalid_value' } });
 });
 
-test('a catalog that takes the id later keeps its meaning', async () => {
+test('a catalog that takes the id later keeps its meaning, and the file of the user stays', async () => {
   await add(source(gguf('Mine')), 'mine');
+  const [mine] = saved;
+  if (!mine) throw new Error('nothing was added');
+  await service.modelStorage.used(mine.variant);
+  const files = [{ path: 'site.gguf', bytes: 9, sha256: 'a'.repeat(64) }];
+  const site = { ...mine.variant, name: 'site', files };
   const later = {
     ...catalog,
-    models: [...catalog.models, { id: 'mine', kind: 'chat' as const, created: 1, variants: [] }],
+    models: [...catalog.models, { id: 'mine', kind: 'chat' as const, created: 1, variants: [site] }],
   };
   expect(withAdded(later, saved)).toBe(later);
+  service.modelStorage.setCatalog(later);
+  await service.modelStorage.used(site);
+  expect(await service.weights.missing(mine.variant.files)).toEqual([]);
   expect(withAdded(catalog, saved).models.map(({ id }) => id)).toEqual(['site-model', 'mine']);
+});
+
+test('changes at one time are all kept', async () => {
+  adder = open({
+    save: async (models) => {
+      await setImmediate();
+      saved.splice(0, saved.length, ...models);
+    },
+  });
+  await add(source(gguf('a')));
+  await add(source(gguf('b')));
+  await Promise.all([adder.rename('a', 'c'), adder.delete('b'), add(source(gguf('d')))]);
+  expect(saved.map(({ model }) => model.id)).toEqual(['c', 'd']);
+  const renames = await Promise.allSettled(['c', 'd'].map((id) => adder.rename(id, 'same')));
+  expect(renames.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+});
+
+test('a shared file that another app deletes while others are stored is stored again', async () => {
+  const [eyes, seeing] = [projector(), gguf('Seeing')];
+  await add(source(eyes, gguf('Plain')));
+  const shared = saved[0]?.variant.files.at(-1);
+  const { putHashed } = service.weights;
+  let calls = 0;
+  service.weights.putHashed = async (...args) => {
+    await putHashed.apply(service.weights, args);
+    if (++calls === 2 && shared) await service.weights.delete(shared);
+  };
+  await add(source(eyes, seeing));
+  expect(await service.weights.missing(saved[1]?.variant.files ?? [])).toEqual([]);
 });
 
 test('renamed and removed, nothing of it stays', async () => {
@@ -262,15 +301,22 @@ test('an add that is aborted continues where it ended when the file is added aga
   ]);
 });
 
-test('an add that is aborted after its last byte adds nothing, and keeps the file', async () => {
-  const bytes = large('Late');
-  await interrupt(bytes, 0.999);
-  expect(saved).toEqual([]);
-  expect(await service.modelStorage.variants()).toMatchObject([
-    { variant: expect.stringMatching(/^unfinished\/late-/), state: 'whole' },
-  ]);
-  expect(await add(source(bytes))).toMatchObject({ id: 'late' });
-});
+test.each(['is aborted after its last byte', 'cannot be saved'])(
+  'an add that %s keeps the file',
+  async (how) => {
+    const bytes = large('Late');
+    if (how === 'cannot be saved') {
+      adder = open({ save: () => Promise.reject(new DOMException('no', 'UnknownError')) });
+      await expect(add(source(bytes))).rejects.toMatchObject({ wire: { code: 'storage_unavailable' } });
+      adder = open();
+    } else await interrupt(bytes, 0.999);
+    expect(saved).toEqual([]);
+    expect(await service.modelStorage.variants()).toMatchObject([
+      { variant: expect.stringMatching(/^unfinished\/late-/), state: 'whole' },
+    ]);
+    expect(await add(source(bytes))).toMatchObject({ id: 'late' });
+  },
+);
 
 test('what stays of an interrupted add can be deleted, and goes after a week, or when its room is needed', async () => {
   await interrupt(large('Deleted'), 0.6);
