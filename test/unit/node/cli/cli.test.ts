@@ -10,6 +10,7 @@ import { download } from '../../../../src/node/cli/pull/pull-hub.ts';
 import { withPullLock } from '../../../../src/node/cli/pull/pull-lock.ts';
 import { HubDouble } from '../hub-double.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { localtext } from './run-cli.ts';
 
 const signal = new AbortController().signal;
 const linux = process.platform === 'linux';
@@ -28,27 +29,6 @@ afterEach(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
-
-/** Runs the command line in this process. */
-async function localtext(...args: string[]): Promise<{ status: unknown; output: string; errors: string }> {
-  const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const complained = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  const { argv, exitCode } = process;
-  process.argv = [...argv.slice(0, 2), ...args];
-  try {
-    vi.resetModules();
-    await import('../../../../src/node/cli/cli.ts');
-    return {
-      status: process.exitCode,
-      output: said.mock.calls.flat().join('\n'),
-      errors: complained.mock.calls.flat().join('\n'),
-    };
-  } finally {
-    process.argv = argv;
-    process.exitCode = exitCode;
-    vi.restoreAllMocks();
-  }
-}
 
 test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };

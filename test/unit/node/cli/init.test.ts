@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { localtext } from './run-cli.ts';
 
 let base: string;
 let site: string;
@@ -57,23 +58,7 @@ async function fill(folder: string, files: Readonly<Record<string, string>>): Pr
   }
 }
 
-/** Runs the command line in this process. */
-async function init(...args: string[]): Promise<{ status: unknown; output: string; errors: string }> {
-  const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const complained = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  const { argv, exitCode } = process;
-  process.argv = [...argv.slice(0, 2), 'init', ...args];
-  try {
-    vi.resetModules();
-    await import('../../../../src/node/cli/cli.ts');
-    const text = (mock: typeof said): string => mock.mock.calls.flat().join('\n');
-    return { status: process.exitCode, output: text(said), errors: text(complained) };
-  } finally {
-    process.argv = argv;
-    process.exitCode = exitCode;
-    vi.restoreAllMocks();
-  }
-}
+const init = (...args: string[]) => localtext('init', ...args);
 
 /** All files below the site, with their texts. */
 async function contents(): Promise<Record<string, string>> {
