@@ -134,8 +134,12 @@ export class ModelStorage {
    */
   async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
     const oldest = await this.#deletable(files);
-    const first = oldest.find(({ variant }) => !isAddedVariant(variant));
-    if (this.#options.evict && first) return this.delete(first.variant);
+    for (const { variant, storedBytes } of this.#options.evict ? oldest : []) {
+      if (isAddedVariant(variant)) continue;
+      await this.delete(variant);
+      // Files that another model shares stay.
+      if ((await this.#describe(variant)).storedBytes < storedBytes) return;
+    }
     const stored = await (await this.#options.store()).storedBytes(files);
     throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
   }
