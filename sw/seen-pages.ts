@@ -22,12 +22,16 @@ const PARTS = new Set(['script', 'style', 'font', 'image', 'manifest', 'worker',
 export class SeenPages {
   readonly #files: BuildFiles;
   readonly #offlinePage: string | undefined;
-  /** Receives the client of each page that came from the server. */
-  readonly #onServed: (clientId: string) => void;
+  /** Receives the client of each page that came from the network. */
+  readonly #onServed: (clientId: string, response: Response) => void;
   /** Parts of pages that were stored since this worker started: their content rarely changes. */
   readonly #storedParts = new Set<string>();
 
-  constructor({ offlinePage }: NetworkFirst, files: BuildFiles, onServed: (clientId: string) => void) {
+  constructor(
+    { offlinePage }: NetworkFirst,
+    files: BuildFiles,
+    onServed: (clientId: string, response: Response) => void,
+  ) {
     this.#onServed = onServed;
     this.#files = files;
     this.#offlinePage = offlinePage;
@@ -51,7 +55,7 @@ export class SeenPages {
     const url = bare(request.url);
     try {
       const response = await fetch(request);
-      if (isPage) this.#onServed(event.resultingClientId);
+      if (isPage) this.#onServed(event.resultingClientId, response);
       if (!this.#storedParts.has(url))
         event.waitUntil(this.#store(url, isPage, response.clone()).catch(warn));
       return response;

@@ -24,7 +24,7 @@ const files: BuildFiles = addLocaltext(listed, (event, ofBuild) => {
 });
 
 const seen: SeenPages | undefined =
-  networkFirst && new SeenPages(networkFirst, files, (id) => serverPages.add(id));
+  networkFirst && new SeenPages(networkFirst, files, (...page) => serverPages.add(...page));
 
 self.addEventListener('install', (event) => {
   // The first version may take over at once; a later one would end the streams of the active one.

@@ -32,7 +32,7 @@ export async function tellServiceWorker(
 /** The version of this page's own build, if it is newer than the active one. */
 let own: ServiceWorker | null = null;
 
-/** Takes note that this page came from the server: the version that the server has now is the page's own. */
+/** Takes note that the server has just sent this page: the version that the server has now is the page's own. */
 export async function noteOwnVersion(registration: ServiceWorkerRegistration): Promise<void> {
   const note = (): void => void (own = registration.installing ?? registration.waiting ?? own);
   note();

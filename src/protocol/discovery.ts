@@ -29,7 +29,7 @@ export type PageToServiceWorker =
   | { type: 'localtext:loaded'; page: string; parts: string[] };
 
 export type ServiceWorkerReply =
-  /** `fromServer`: the asking page came from the server, not from the files of this version's build. */
+  /** `fromServer`: the server has just sent the asking page, so it is not from the files of this version's build. */
   | { type: 'ok'; version: number; fromServer?: boolean }
   | { type: 'error'; version: number; error: WireError };
 

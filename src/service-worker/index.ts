@@ -17,6 +17,7 @@ import {
 import { Copies } from '#database';
 import { browserV1 } from '#routing';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
+import { ServerPages } from './server-pages.ts';
 import { ownFiles } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { watchClient, watchLimit } from './watch-client.ts';
@@ -148,8 +149,8 @@ export function addLocaltext(
   return files;
 }
 
-/** @internal Clients whose page came from the server, until they ask. */
-export const serverPages = new Set<string>();
+/** @internal */
+export const serverPages = new ServerPages();
 
 const version = PROTOCOL_VERSION;
 const ok: ServiceWorkerReply = { type: 'ok', version };
@@ -171,7 +172,7 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
       event.waitUntil(reply(self.clients.claim().then(() => ok)));
       return true;
     case 'localtext:version':
-      port.postMessage({ ...ok, fromServer: serverPages.delete((event.source as Client | null)?.id ?? '') });
+      port.postMessage({ ...ok, fromServer: serverPages.take((event.source as Client | null)?.id ?? '') });
       return true;
     case 'localtext:skip-waiting':
       event.waitUntil(reply(takeOver()));

@@ -71,14 +71,15 @@ export function createWeights(options: WeightsOptions): Weights {
     inUse: (variant) => users.inUse(variant),
     release: (variant) => users.release(variant),
   });
+  storage.setCatalog(catalog, added);
   const adder = new ModelAdder({
     ...options,
     store,
     variantFiles: files,
     modelStorage: storage,
-    publish(withModels) {
+    publish(withModels, records) {
       catalog = withModels;
-      storage.setCatalog(catalog);
+      storage.setCatalog(catalog, records);
       changed('models');
     },
   });

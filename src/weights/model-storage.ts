@@ -2,6 +2,7 @@ import {
   isAddedVariant,
   hasWeights,
   weightBytes,
+  type AddedModelRecord,
   type Catalog,
   type Variant,
   type WeightFile,
@@ -43,8 +44,11 @@ export class ModelStorage {
     this.setCatalog(options.catalog);
   }
 
-  /** Replaces the catalog after models were added or removed. */
-  setCatalog({ models }: Catalog): void {
+  /**
+   * Replaces the catalog after models were added or removed.
+   * @param added whose files stay, and can be deleted, also where the site's catalog has taken the id
+   */
+  setCatalog({ models }: Catalog, added: readonly AddedModelRecord[] = []): void {
     this.#variants.clear();
     for (const { id, variants } of models) {
       for (const variant of variants) {
@@ -53,6 +57,9 @@ export class ModelStorage {
         else if (hasWeights(variant)) this.#variants.set(variant.name, { variant, models: [id] });
       }
     }
+    for (const { model, variant } of added)
+      if (!this.#variants.has(variant.name))
+        this.#variants.set(variant.name, { variant, models: [model.id] });
   }
 
   async overview(): Promise<WeightsOverview> {
@@ -134,8 +141,12 @@ export class ModelStorage {
    */
   async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
     const oldest = await this.#deletable(files);
-    const first = oldest.find(({ variant }) => !isAddedVariant(variant));
-    if (this.#options.evict && first) return this.delete(first.variant);
+    for (const { variant, storedBytes } of this.#options.evict ? oldest : []) {
+      if (isAddedVariant(variant)) continue;
+      await this.delete(variant);
+      // Files that another model shares stay.
+      if ((await this.#describe(variant)).storedBytes < storedBytes) return;
+    }
     const stored = await (await this.#options.store()).storedBytes(files);
     throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
   }

@@ -35,7 +35,7 @@ export interface ModelAdderOptions extends FileStorage, Omit<FileAccess, 'store'
   read(): Promise<AddedModelRecord[]>;
   save(added: readonly AddedModelRecord[]): Promise<void>;
   /** Replaces the catalog in use after the added models changed. */
-  publish(catalog: Catalog): void;
+  publish(catalog: Catalog, added: readonly AddedModelRecord[]): void;
   modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
   device: Promise<Device>;
 }
@@ -183,7 +183,7 @@ export class ModelAdder {
       throw serverError('storage_unavailable', message, error);
     });
     this.#added = added;
-    this.#options.publish(withAdded(this.#options.catalog, added));
+    this.#options.publish(withAdded(this.#options.catalog, added), added);
   }
 
   #find(target: string): AddedModelRecord {

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { BuildFiles } from '../../../src/service-worker/index.ts';
+import { ServerPages } from '../../../src/service-worker/server-pages.ts';
 import type { SeenPages } from '../../../sw/seen-pages.ts';
 
 const SITE = 'https://site.example';
@@ -31,6 +32,7 @@ class FakeCache {
 let cache: FakeCache;
 let server: (path: string, request: Request | undefined) => Response | Promise<Response>;
 let seen: SeenPages;
+let pages: ServerPages;
 let built: Map<string, string>;
 
 const offline = (): never => {
@@ -65,7 +67,8 @@ beforeEach(async () => {
     if (text === undefined) return undefined;
     return isOffline || request.mode !== 'navigate' ? Promise.resolve(answer(text)) : fetch(request);
   };
-  seen = new Pages({ offlinePage: 'offline.html' }, files, () => {});
+  pages = new ServerPages();
+  seen = new Pages({ offlinePage: 'offline.html' }, files, (...page) => pages.add(...page));
 });
 
 interface Asked {
@@ -82,7 +85,11 @@ async function ask({ path, mode = 'navigate', destination = '', ...init }: Asked
   Object.defineProperty(request, 'mode', { value: mode });
   Object.defineProperty(request, 'destination', { value: destination });
   const work: Promise<unknown>[] = [];
-  const event = { request, waitUntil: (each: Promise<unknown>) => void work.push(each) };
+  const event = {
+    request,
+    resultingClientId: path,
+    waitUntil: (each: Promise<unknown>) => void work.push(each),
+  };
   const response = await seen.respond(event as unknown as FetchEvent);
   await Promise.all(work);
   return response ? response.text() : null;
@@ -100,6 +107,16 @@ test('a page comes from the network, and without it as it was last seen', async 
   server = offline;
   expect(await visit('/a?b#d')).toBe('/a?b 2');
   await expect(visit('/a')).rejects.toThrow('Failed to fetch');
+});
+
+test.each([
+  [0, true],
+  // The browser's HTTP cache answers.
+  [600_000, false],
+])('a page that the server sent %i ms ago is just sent: %s', async (age, isNew) => {
+  server = () => answer('', { headers: { ...HTML, date: new Date(Date.now() - age).toUTCString() } });
+  await visit('/page');
+  expect([pages.take('/page'), pages.take('/page')]).toEqual([isNew, false]);
 });
 
 test('a page that was not seen is the build’s, or else the offline page', async () => {

@@ -135,11 +135,14 @@ test('where the site allows it, the least recently used goes, and what is in use
   ]);
 });
 
-test('the storage turns out to be full: the least recently used goes, one at a time, until none is left', async () => {
-  const [a, b, c] = [variant('a', 'a'), variant('b', 'b'), variant('c', 'c')];
+test('the storage turns out to be full: the least recently used goes, one at a time, until none can', async () => {
+  const [a, b, c, d] = [variant('a', 'a'), variant('b', 'b'), variant('c', 'c'), variant('d', 'd')];
   let now = 0;
-  const service = weightsService(catalogOf(a, b, c), { evict: true, now: () => ++now });
+  // The deletion of one of these two frees nothing.
+  const twins = [d, { ...d, name: 'twin' }];
+  const service = weightsService(catalogOf(a, b, c, ...twins), { evict: true, now: () => ++now });
   for (const [each, text] of [
+    [d, 'd'],
     [b, 'b'],
     [a, 'a'],
   ] as const) {
@@ -149,13 +152,17 @@ test('the storage turns out to be full: the least recently used goes, one at a t
   const whole = async () =>
     (await states(service)).flatMap(([name, state]) => (state === 'whole' ? name : []));
   await service.modelStorage.makeMoreRoom(c.files);
-  expect(await whole()).toEqual(['a']);
+  expect(await whole()).toEqual(['a', 'd', 'twin']);
   await service.modelStorage.makeMoreRoom(c.files);
-  expect(await whole()).toEqual([]);
-  await expect(service.modelStorage.makeMoreRoom(c.files)).rejects.toMatchObject({
-    message: expect.stringMatching(/^200 bytes more are needed, .* full\. No model can be deleted/) as string,
-    wire: { code: 'storage_full' },
-  });
+  expect(await whole()).toEqual(['d', 'twin']);
+  for (const [{ files }, message] of [
+    [c, /^200 bytes more are needed, .* full\. These models could be deleted: d \(200 bytes\)/],
+    [d, /No model can be deleted/],
+  ] as const)
+    await expect(service.modelStorage.makeMoreRoom(files)).rejects.toMatchObject({
+      message: expect.stringMatching(message) as string,
+      wire: { code: 'storage_full' },
+    });
 });
 
 test('a part that has its whole room already needs no more', async () => {

@@ -12,14 +12,14 @@ export function adderOf(
   saved: AddedModelRecord[],
   options: Partial<ModelAdderOptions> = {},
 ): ModelAdder {
-  modelStorage.setCatalog(withAdded(catalog, saved));
+  modelStorage.setCatalog(withAdded(catalog, saved), saved);
   return new ModelAdder({
     catalog,
     engines: ENGINES,
     added: [...saved],
     read: async () => [...saved],
     save: async (models) => void saved.splice(0, saved.length, ...models),
-    publish: (all) => modelStorage.setCatalog(all),
+    publish: (...all) => modelStorage.setCatalog(...all),
     store,
     variantFiles,
     modelStorage,

@@ -123,7 +123,6 @@ test('a catalog that takes the id later keeps its meaning, and the file of the u
   await add(source(gguf('Mine')), 'mine');
   const [mine] = saved;
   if (!mine) throw new Error('nothing was added');
-  await service.modelStorage.used(mine.variant);
   const files = [{ path: 'site.gguf', bytes: 9, sha256: 'a'.repeat(64) }];
   const site = { ...mine.variant, name: 'site', files };
   const later = {
@@ -131,8 +130,10 @@ test('a catalog that takes the id later keeps its meaning, and the file of the u
     models: [...catalog.models, { id: 'mine', kind: 'chat' as const, created: 1, variants: [site] }],
   };
   expect(withAdded(later, saved)).toBe(later);
-  service.modelStorage.setCatalog(later);
+  adder = adderOf(later, service, saved);
   await service.modelStorage.used(site);
+  const listed = await service.modelStorage.variants();
+  expect(listed).toContainEqual(expect.objectContaining({ variant: mine.variant.name, state: 'whole' }));
   expect(await service.weights.missing(mine.variant.files)).toEqual([]);
   expect(withAdded(catalog, saved).models.map(({ id }) => id)).toEqual(['site-model', 'mine']);
 });
