@@ -1,8 +1,14 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import { fatalFaults } from '../../../support/server-faults.ts';
 import { body, fetchWeights, file, serve, stored } from './faulty-download.ts';
+
+// Pauses before the next attempt, else of half a second and more.
+vi.mock('../../../../src/base/async.ts', async (original) => ({
+  ...(await original<object>()),
+  backoff: () => 1,
+}));
 
 test.for(fatalFaults)('a server with this fault, and a sound one after it: $name', async (fault) => {
   const backend = new MemoryBackend();

@@ -1,10 +1,16 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
 import { compressed } from '../../../support/answer-file.ts';
 import { bearableFaults } from '../../../support/server-faults.ts';
 import { body, fetchWeights, serve, stored } from './faulty-download.ts';
+
+// Pauses before the next attempt, else of half a second and more.
+vi.mock('../../../../src/base/async.ts', async (original) => ({
+  ...(await original<object>()),
+  backoff: () => 1,
+}));
 
 beforeAll(() => void compressed(body));
 

@@ -1,15 +1,7 @@
-import { vi } from 'vitest';
-
 import { download } from '../../../../src/weights/download/download.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts';
 import { fileOf, type FileServer, serveFile, someBytes } from '../file-server.ts';
-
-// Pauses before the next attempt, else of half a second and more.
-vi.mock('../../../../src/base/async.ts', async (original) => ({
-  ...(await original<object>()),
-  backoff: () => 1,
-}));
 
 export const body = someBytes(3 * CHUNK_BYTES + 1000);
 export const file = fileOf(body);
