@@ -190,10 +190,11 @@ export class ModelStorage {
   }
 
   async #deleteUnless(needed: ReadonlySet<string>, files: readonly WeightFile[]): Promise<void> {
+    const unneeded = files.filter(({ sha256 }) => !needed.has(sha256));
+    if (unneeded.length === 0) return;
     const store = await this.#options.store();
     const elsewhere = await this.#options.addedElsewhere();
-    for (const file of files)
-      if (!needed.has(file.sha256) && !elsewhere.has(file.sha256)) await store.delete(file);
+    for (const file of unneeded) if (!elsewhere.has(file.sha256)) await store.delete(file);
   }
 
   /** Names of the catalog's variants, and of added models that it does not list. */

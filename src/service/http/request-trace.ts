@@ -2,7 +2,7 @@ import { asServiceError } from '#base';
 import type { ChatUsage } from '#jobs';
 import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '#protocol';
 
-/** Of a path, and of a model's name. */
+/** Maximum characters of a path, and of a model's name. */
 const LOGGED_NAME_CHARACTERS = 200;
 const LOGGED_URL_CHARACTERS = 2048;
 

@@ -49,20 +49,20 @@ type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
 export class ModelAdder {
   readonly #options: ModelAdderOptions;
   #added: readonly AddedModelRecord[];
-  readonly #mutex = new Mutex();
+  readonly #addMutex = new Mutex();
   readonly #listMutex = new Mutex();
 
   constructor(options: ModelAdderOptions) {
     this.#options = options;
     this.#added = options.added;
-    this.#mutex
+    this.#addMutex
       .run(() => options.modelStorage.unfinished.dropExpired())
       .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
   /** Adds a model. Calls run one at a time. Idempotent, as an engine that takes over repeats the call. @throws ServiceError */
   add(command: AddCommand, signal: AbortSignal, onProgress: OnProgress): Promise<AddedModel> {
-    return this.#mutex.run(() => this.#add(command, signal, onProgress));
+    return this.#addMutex.run(() => this.#add(command, signal, onProgress));
   }
 
   /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */

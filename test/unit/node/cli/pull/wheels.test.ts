@@ -48,7 +48,7 @@ const exists = async (name: string): Promise<boolean> => (await readdir(base)).i
 
 test('downloads a wheel once, and again when it was changed on disk', async () => {
   const file = await publish(good);
-  // Of a pull that was killed.
+  // The rest of a pull that was killed.
   await mkdir(join(base, 'wheels/tmp'), { recursive: true });
   await writeFile(join(base, 'wheels/tmp/old'), new Uint8Array(2 ** 23 + 1));
   const downloads = (): string[] => index.requests.filter((path) => path.endsWith('.whl'));
