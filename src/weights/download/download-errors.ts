@@ -66,6 +66,13 @@ export function asStorageFull(error: unknown, what: string): unknown {
   return isQuotaError(error) ? serverError('storage_full', message, error) : error;
 }
 
+/** Continues if there is no space for a note: the weights' own writes show whether they fit. */
+export async function unlessFull(writing: Promise<void>): Promise<void> {
+  await writing.catch((error: unknown) => {
+    if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
+  });
+}
+
 export const didNotFit = ({ path, bytes }: WeightFile, error: unknown): unknown =>
   asStorageFull(error, `${path} (${bytes} bytes)`);
 
