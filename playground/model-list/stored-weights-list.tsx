@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { StoredVariant } from '../../src/index.ts';
+import { addedModel } from '../client/added-models.ts';
 import { downloads } from '../client/downloads.ts';
 import {
   deleteWeights,
@@ -77,7 +78,10 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
             onDelete();
           }}
         >
-          {bytes(storedBytes)} are deleted from this browser. The next use of the model downloads them again.
+          {bytes(storedBytes)} are deleted from this browser.{' '}
+          {models.some(addedModel)
+            ? 'The next use downloads them again, unless they were copied from files.'
+            : 'The next use of the model downloads them again.'}
         </ConfirmDialog>
       )}
     </li>

@@ -71,7 +71,16 @@ export class ModelStorage {
 
   async variants(): Promise<StoredVariant[]> {
     const names = new Set([...this.#variants.keys(), ...(await this.#index.entries()).keys()]);
-    return Promise.all([...names].map((name) => this.#describe(name)));
+    const all = await Promise.all([...names].map((name) => this.#describe(name)));
+    const whole = all.filter(({ state }) => state === 'whole').map(({ variant }) => variant);
+    const shared = await this.#hashesOf(whole);
+    return Promise.all(
+      all.map(async (each) => {
+        if (each.state !== 'part' || each.inUse) return each;
+        const { stored } = await this.#beyond(each.variant, shared);
+        return stored > 0 ? each : { ...each, storedBytes: 0, state: 'absent' as const };
+      }),
+    );
   }
 
   /** @throws ServiceError 400 while the variant is in use */
@@ -84,8 +93,12 @@ export class ModelStorage {
         'target',
       );
     }
-    const others = (await this.#owners()).filter((other) => other !== name);
-    await this.#deleteUnless(await this.#hashesOf(others), await this.files(name));
+    const files = await this.files(name);
+    const own = new Set(files.map(({ sha256 }) => sha256));
+    const others: string[] = [];
+    for (const other of await this.#owners())
+      if (other !== name && (await this.#keepsFiles(other, own))) others.push(other);
+    await this.#deleteUnless(await this.#hashesOf(others), files);
     const known = this.#variants.get(name);
     if (known) await this.#options.variantFiles.forget(known.variant);
     await this.#index.delete(name);
@@ -209,6 +222,19 @@ export class ModelStorage {
   async #hashesOf(variants: readonly string[]): Promise<Set<string>> {
     const files = await Promise.all(variants.map((name) => this.files(name)));
     return new Set(files.flat().map(({ sha256 }) => sha256));
+  }
+
+  /** Whether a variant needs its files when these are deleted. One of the catalog that was never downloaded needs none. */
+  async #keepsFiles(name: string, deleted: ReadonlySet<string>): Promise<boolean> {
+    if (isUnfinished(name) || isAddedVariant(name) || this.#options.inUse(name)) return true;
+    const { files, stored } = await this.#beyond(name, deleted);
+    return files === 0 || stored > 0;
+  }
+
+  /** The variant's files outside of these, and their stored bytes. */
+  async #beyond(name: string, shared: ReadonlySet<string>): Promise<{ files: number; stored: number }> {
+    const files = (await this.files(name)).filter(({ sha256 }) => !shared.has(sha256));
+    return { files: files.length, stored: await (await this.#options.store()).storedBytes(files) };
   }
 
   async #describe(name: string): Promise<StoredVariant> {

@@ -61,11 +61,13 @@ test('lists what is here: whole, in part, absent', async () => {
 
 test('deletes by variant or by model; files of others, of other apps and of a model that is being added stay', async () => {
   const shared = variant('a', 'same');
-  const other: Variant = { ...variant('b', 'b'), files: [...variant('b', 'b').files, ...shared.files] };
+  const other = variant('b', 'b');
+  const absent = variant('e', 'e');
+  for (const { files } of [other, absent]) files.push(...shared.files);
   const added = variant('c', 'c');
   const addedElsewhere = async () => new Set(added.files.map(({ sha256 }) => sha256));
   const adding = variant('d', 'd');
-  const service = weightsService(catalogOf(shared, other, added, adding), { addedElsewhere });
+  const service = weightsService(catalogOf(shared, other, added, adding, absent), { addedElsewhere });
   await store(service, other, 'b', 'same');
   await store(service, added, 'c');
   await store(service, adding, 'd');
@@ -73,14 +75,17 @@ test('deletes by variant or by model; files of others, of other apps and of a mo
   for (const target of ['model-1', 'c', 'd']) await ask(service, { type: 'delete', target });
   expect(await states(service)).toEqual([
     ['a', 'whole', 200],
-    ['b', 'part', 200],
+    ['b', 'absent', 0],
     ['c', 'whole', 200],
     ['d', 'whole', 200],
+    ['e', 'absent', 0],
     [expect.stringMatching('unfinished/d'), 'whole', 200],
   ]);
   const unfinished = (await service.modelStorage.variants()).at(-1);
   expect(unfinished?.inUse).toBe(true);
   await expect(service.modelStorage.delete(unfinished?.variant ?? '')).rejects.toThrow('is being loaded');
+  await ask(service, { type: 'delete', target: 'a' });
+  expect((await states(service))[0]).toEqual(['a', 'absent', 0]);
   await expect(ask(service, { type: 'delete', target: 'nope' })).rejects.toThrow(
     /There is no model or variant nope/,
   );
