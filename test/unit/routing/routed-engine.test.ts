@@ -16,14 +16,10 @@ import { keepLock, requestLock, requestsRun } from '../../../src/protocol/locks.
 import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { listen } from '../../support/listen.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const never = new AbortController().signal;
-const job = {
-  kind: 'chat' as const,
-  model: 'm',
-  input: { messages: [{ role: 'user' as const, content: 'hi' }] },
-  sampling: { temperature: 0, topP: 1 },
-};
+const job = chatJob();
 
 const { manager: locks } = new FakeLocks();
 

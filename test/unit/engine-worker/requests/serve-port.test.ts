@@ -11,15 +11,11 @@ import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { weightsService } from '../../weights/weights-service.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
+import { chatJob } from '../../../support/chat-job.ts';
 
 virtualTime();
 
-const job: ChatJob = {
-  kind: 'chat',
-  model: 'm',
-  input: { prompt: 'hello' },
-  sampling: { temperature: 0, topP: 1 },
-};
+const job = chatJob({ input: { prompt: 'hello' } });
 const variant: Variant = { engine: 'wllama', name: 'v', license: 'MIT', contextLength: 9, files: [] };
 const catalog: Catalog = {
   ownedBy: 'us',

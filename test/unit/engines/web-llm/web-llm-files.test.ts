@@ -3,6 +3,7 @@ import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import { serveArtifacts } from '../../../../src/engines/web-llm/internals/artifact-cache.ts';
 import { asLoadFailure } from '../../../../src/engines/web-llm/web-llm-failures.ts';
 import { LIBRARY, openModelFiles } from '../../../../src/engines/web-llm/web-llm-files.ts';
+import { failure } from '../../../support/failure.ts';
 
 const variant: VariantOf<'web-llm'> = {
   engine: 'web-llm',
@@ -52,12 +53,6 @@ function open(files: Record<string, BlobPart>) {
   };
   return { asked, opening: openModelFiles(variant, context) };
 }
-
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => expect.fail('nothing was thrown'),
-    (error: Error) => error,
-  );
 
 test('a whole model opens, each file once, the library beside it', async () => {
   const { asked, opening } = open(good());
