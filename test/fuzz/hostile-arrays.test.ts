@@ -7,6 +7,7 @@ import { UpstreamError } from '../../src/routing/upstream/upstream-failures.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
 import { chatJob } from '../support/chat-job.ts';
+import { serverVariant } from '../support/catalogs.ts';
 
 /** The service worker answers no other tab meanwhile. */
 const MAX_MS = 1000;
@@ -51,14 +52,8 @@ const SIZES: Record<ServerKind, number> = {
 };
 
 async function read(kind: ServerKind, body: string): Promise<void> {
-  const common = {
-    license: 'MIT',
-    contextLength: 4096,
-    files: [],
-    model: 'm',
-    baseUrl: 'https://site.example',
-  };
-  const server = new UpstreamServer({ engine: 'upstream', name: 's', ...common }, undefined, () => {});
+  const variant = serverVariant('s', 'https://site.example', { contextLength: 4096 });
+  const server = new UpstreamServer(variant, undefined, () => {});
   vi.spyOn(server, 'post').mockResolvedValue(new Response(kind === 'chat' ? `data: ${body}\n\n` : body));
   const events = {
     chat: () => runOnServer(server, JOBS.chat, never),

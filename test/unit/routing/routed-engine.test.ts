@@ -17,6 +17,7 @@ import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { listen } from '../../support/listen.ts';
 import { chatJob } from '../../support/chat-job.ts';
+import { serverVariant } from '../../support/catalogs.ts';
 
 const never = new AbortController().signal;
 const job = chatJob();
@@ -155,14 +156,7 @@ function models(
   passThrough?: number[],
   { route, order }: Options = {},
 ) {
-  const upstream = {
-    ...common,
-    engine: 'upstream' as const,
-    name: 'server',
-    baseUrl,
-    model: 'theirs',
-    ...(passThrough && { passThrough }),
-  };
+  const upstream = serverVariant('server', baseUrl, { ...(passThrough && { passThrough }) });
   const variant: Variant = kind === 'chat' ? upstream : { ...upstream, dimensions: 1 };
   const variants = next === 'none' ? [variant] : [variant, onDeviceVariant('small')];
   const model: CatalogModel = {

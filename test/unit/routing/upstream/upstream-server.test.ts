@@ -4,10 +4,10 @@ import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
-import { serverVariant } from '../../../support/small-variant.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import { listen } from '../../../support/listen.ts';
 import { failure } from '../../../support/failure.ts';
+import { serverVariant } from '../../../support/catalogs.ts';
 
 const KEY = 'sk-secret-of-the-site';
 const never = new AbortController().signal;
