@@ -4,19 +4,14 @@ import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts'
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { SpecialTokens } from '../../../src/chat-template/chat-template.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const none = { bos: null, eos: null, reserved: [] };
 const chatMl = { ...none, chatMl: true };
 const user: ChatMessage = { role: 'user', content: 'Hello' };
 
 const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob> = {}) =>
-  prompt.open({
-    kind: 'chat',
-    model: 'm',
-    input: { messages },
-    sampling: { temperature: 1, topP: 1 },
-    ...more,
-  });
+  prompt.open(chatJob({ input: { messages }, ...more }));
 
 test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
   const prompt = new ChatPrompt(null, chatMl, false);
@@ -490,12 +485,7 @@ test("a client's text is no marker of an image", () => {
   const prompt = new ChatPrompt('{{ messages[0].content }}', { ...none, reserved }, false);
   const content = 'a<__media__>b<fake_token_around_image>';
   const images = [{ at: 1, url: '/a', param: '' }];
-  const job: ChatJob = {
-    kind: 'chat',
-    model: 'm',
-    input: { messages: [{ role: 'user', content, images }] },
-    sampling: { temperature: 1, topP: 1 },
-  };
+  const job = chatJob({ input: { messages: [{ role: 'user', content, images }] } });
   expect(prompt.open(job, '<__media__>').prompt).toBe('a<__media__>< __media__>b< fake_token_around_image>');
 });
 
@@ -506,11 +496,6 @@ test('puts a marker into the place of each image', () => {
     { at: 3, url: '/c', param: '' },
   ];
   const prompt = new ChatPrompt('{% for m in messages %}{{ m.content }};{% endfor %}', none, false);
-  const job: ChatJob = {
-    kind: 'chat',
-    model: 'm',
-    input: { messages: [{ role: 'user', content: 'onetwo', images }, user] },
-    sampling: { temperature: 1, topP: 1 },
-  };
+  const job = chatJob({ input: { messages: [{ role: 'user', content: 'onetwo', images }, user] } });
   expect(prompt.open(job, '<image>').prompt).toBe('<image>one<image><image>two;Hello;');
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ClientText } from '../../../src/chat-template/client-text.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const folder = new URL('templates/', import.meta.url);
 const CHATML =
@@ -60,14 +61,7 @@ function render(
   const tokens = { bos: '<s>', eos: '</s>', reserved, userDefined };
   const prompt = prompts.get(key) ?? new ChatPrompt(source, tokens, false);
   prompts.set(key, prompt);
-  const job: ChatJob = {
-    kind: 'chat',
-    model: 'm',
-    input: { messages },
-    sampling: { temperature: 1, topP: 1 },
-    ...more,
-  };
-  return prompt.open(job).prompt;
+  return prompt.open(chatJob({ input: { messages }, ...more })).prompt;
 }
 
 /** A conversation with texts of the caller in all of its fields. */
