@@ -84,12 +84,12 @@ export class V1Client {
     const streamed = { ...request, ...this.#limit, stream: true, stream_options: { include_usage: true } };
     const { body } = await this.#post('/chat/completions', streamed, signal);
     const end: ReplyEnd = { toolCalls: [], isCut: false, totalTokens: 0 };
-    const events = body
-      ?.pipeThrough(new TextDecoderStream())
+    const events = (body ?? new Blob().stream())
+      .pipeThrough(new TextDecoderStream())
       .pipeThrough(new EventSourceParserStream())
       .getReader();
     for (;;) {
-      const { value } = (await events?.read().catch(broken(signal))) ?? {};
+      const { value } = await events.read().catch(broken(signal));
       if (!value) throw unreachable('the reply ended early');
       if (value.data === '[DONE]') return end;
       const { choices: [choice] = [], usage, error } = JSON.parse(value.data) as Chunk;
