@@ -7,25 +7,16 @@ import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
 import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
 import { weightsService } from './weights-service.ts';
+import { ggufVariant, modelOf } from '../../support/catalogs.ts';
 
 const never = new AbortController().signal;
 const bytesOf = (text: string): Buffer<ArrayBuffer> => Buffer.from(text.padEnd(200, '.'));
 
-const variant = (name: string, ...texts: string[]): Variant => ({
-  engine: 'wllama',
-  name,
-  license: 'MIT',
-  contextLength: 9,
-  files: texts.map((text, index) => fileOf(bytesOf(text), `${name}/${index}.gguf`)),
-});
+const variant = (name: string, ...texts: string[]): Variant =>
+  ggufVariant(name, { files: texts.map((text, index) => fileOf(bytesOf(text), `${name}/${index}.gguf`)) });
 const catalogOf = (...variants: Variant[]): Catalog => ({
   ownedBy: 'us',
-  models: variants.map((each, index) => ({
-    id: `model-${index}`,
-    kind: 'chat',
-    created: 0,
-    variants: [each],
-  })),
+  models: variants.map((each, index) => modelOf(`model-${index}`, [each])),
 });
 
 type Service = ReturnType<typeof weightsService>;
