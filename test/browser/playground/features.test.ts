@@ -217,7 +217,7 @@ test('refused texts stay editable, and controls without effect are disabled', as
   // At once: the editor must not take the focus from the message field, and with it the next text, a frame later.
   await page.getByRole('button', { name: 'Edit and send as another version' }).evaluate(async (button) => {
     (button as HTMLButtonElement).click();
-    for (let microtasks = 0; microtasks < 20; microtasks++) await null;
+    for (let microtasks = 0; microtasks < 20; microtasks++) await Promise.resolve();
     if (document.activeElement?.ariaLabel !== 'Edit your message') throw new Error('The focus comes later.');
   });
   await say('Write another one.');
