@@ -203,25 +203,18 @@ export class ModelStorage {
   }
 
   /**
-   * The only place where files are deleted: those that no variant of this app needs, except variants that are gone. Asked
-   * again under each file's lock, as a model with the file may be added or loaded meanwhile.
+   * The only place where files are deleted: those that no entry of another variant names. Asked again under each file's
+   * lock, as a model with the file may be added or loaded meanwhile.
    */
   async #release(
     files: readonly WeightFile[],
     isGone: (name: string) => boolean,
     kept: readonly WeightFile[] = [],
   ): Promise<void> {
-    const listed = hashesOf(kept);
-    for (const name of this.#variants.keys()) {
-      if (isGone(name)) continue;
-      const shared = (await this.files(name)).filter(({ sha256 }) => hashesOf(files).has(sha256));
-      // From now on, the file is stored for that variant. Saved at the latest when the other's entry is deleted.
-      if (shared.length > 0) await this.note(name, shared).catch(() => undefined);
-      for (const { sha256 } of shared) listed.add(sha256);
-    }
+    const needed = hashesOf(kept);
     const entries = await this.#index.entries();
     const isNeeded = ({ sha256 }: WeightFile): boolean =>
-      listed.has(sha256) ||
+      needed.has(sha256) ||
       [...entries].some(
         ([name, entry]) =>
           !isGone(name) &&
@@ -237,16 +230,15 @@ export class ModelStorage {
     const known = this.#variants.get(name);
     const entry = (await this.#index.entries()).get(name);
     const files = await this.files(name);
-    const storedBytes = await store.storedBytes(files);
     const bytes = weightBytes({ files });
-    const { engine, license, hub } = known?.variant ?? { engine: '', license: '' };
+    const stored = await store.storedBytes(files);
+    // Files that it shares with another variant may be stored for that one.
+    const storedBytes = entry || stored === bytes ? stored : 0;
     const isListed = known !== undefined || this.unfinished.has(name, entry);
     return {
-      variant: name,
+      ...facts(name, known?.variant),
       models: known?.models ?? entry?.models ?? [],
-      engine,
-      license,
-      bytes: bytes || (hub?.approximateBytes ?? 0),
+      ...(bytes > 0 && { bytes }),
       storedBytes,
       state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
@@ -254,6 +246,14 @@ export class ModelStorage {
       lastUsed: entry?.used || null,
     };
   }
+}
+
+function facts(
+  variant: string,
+  known?: Variant,
+): Pick<StoredVariant, 'variant' | 'engine' | 'license' | 'bytes'> {
+  const { engine, license, hub } = known ?? { engine: '', license: '' };
+  return { variant, engine, license, bytes: hub?.approximateBytes ?? 0 };
 }
 
 function storedState(stored: number, bytes: number): StoredVariant['state'] {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 
-import type { Catalog, VariantOf } from '../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { sharedPage } from '../support/shared-page.ts';
+import { catalogOf, modelOf } from '../support/catalogs.ts';
 
 const miniLm = defaultCatalog.models
   .flatMap(({ variants }) => variants)
@@ -11,15 +12,11 @@ const miniLm = defaultCatalog.models
 if (!miniLm) throw new Error('the default catalog has no MiniLM');
 
 const on = (backend: 'wasm' | 'webgpu') => ({ ...miniLm, name: `minilm-${backend}`, backend, optIn: false });
-const facts = { kind: 'embedding' as const, created: 1 };
-const catalog: Catalog = {
-  ownedBy: 'test',
-  models: [
-    { ...facts, id: 'wasm', variants: [on('wasm')] },
-    { ...facts, id: 'webgpu', variants: [on('webgpu')] },
-    { ...facts, id: 'either', variants: [on('webgpu'), { ...on('wasm'), name: 'minilm-next' }] },
-  ],
-};
+const catalog = catalogOf(
+  modelOf('wasm', [on('wasm')], 'embedding'),
+  modelOf('webgpu', [on('webgpu')], 'embedding'),
+  modelOf('either', [on('webgpu'), { ...on('wasm'), name: 'minilm-next' }], 'embedding'),
+);
 
 const tab = sharedPage({ catalog }, undefined, { webgpu: 'software' });
 

@@ -1,7 +1,6 @@
 import type { BrowserContext } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
@@ -9,6 +8,7 @@ import { openPage } from '../support/open-page.ts';
 import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
 import { tinyModel, tinyVariant, type TinyFiles } from '../support/tiny-onnx/tiny-model.ts';
 import { send } from '../support/send.ts';
+import { catalogOf, modelOf } from '../support/catalogs.ts';
 
 let context: BrowserContext;
 let server: ModelServer;
@@ -84,15 +84,7 @@ test('a truncated, false or wrong file is named in the error, and all other mode
   );
   variants.push(tinyVariant({ ...good, ...trap }, server.url, 'trap'));
   const embedding = defaultCatalog.models.find(({ kind }) => kind === 'embedding');
-  const catalog: Catalog = {
-    ownedBy: 'test',
-    models: variants.map((variant) => ({
-      id: variant.name,
-      kind: 'embedding',
-      created: 1,
-      variants: [variant],
-    })),
-  };
+  const catalog = catalogOf(...variants.map((variant) => modelOf(variant.name, [variant], 'embedding')));
   if (embedding) catalog.models.push(embedding);
   const { page, key } = await openPage(context, site.url, { catalog });
   const failure = (model: string): Promise<string> =>

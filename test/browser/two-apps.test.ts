@@ -5,13 +5,14 @@ import sirv from 'sirv';
 import { build } from 'vite';
 import { beforeAll, expect, test } from 'vitest';
 
-import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.ts';
+import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launch } from '../support/launch.ts';
 import { openPage, type StartedPage } from '../support/open-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { listen } from '../support/listen.ts';
 import { send } from '../support/send.ts';
+import { ggufVariant, modelOf } from '../support/catalogs.ts';
 
 /** Two apps on one origin: the same build below `/a/` and `/b/`, each with its own catalog. */
 type App = 'a' | 'b';
@@ -24,28 +25,14 @@ if (!shared) throw new Error(`the default catalog has no ${SHARED}`);
 
 const ownBytes = (app: App): string => `The file of app ${app}.`;
 /** Variant at the same path in both apps, with other bytes. */
-const own = (app: App): Variant => ({
-  engine: 'wllama',
-  name: 'own',
-  license: 'MIT',
-  contextLength: 9,
-  files: [
-    {
-      path: 'own/model.gguf',
-      bytes: ownBytes(app).length,
-      sha256: createHash('sha256').update(ownBytes(app)).digest('hex'),
-    },
-  ],
-});
-const model = (id: string, kind: CatalogModel['kind'], variant: Variant): CatalogModel => ({
-  id,
-  kind,
-  created: 1,
-  variants: [variant],
-});
+const own = (app: App): Variant => {
+  const bytes = ownBytes(app);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return ggufVariant('own', { files: [{ path: 'own/model.gguf', bytes: bytes.length, sha256 }] });
+};
 const catalogOf = (app: App): Catalog => ({
   ownedBy: app,
-  models: [model(`${app}-embed`, 'embedding', shared), model(`${app}-chat`, 'chat', own(app))],
+  models: [modelOf(`${app}-embed`, [shared], 'embedding'), modelOf(`${app}-chat`, [own(app)])],
 });
 
 let folder: string;

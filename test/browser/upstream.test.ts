@@ -1,12 +1,12 @@
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog } from '../../src/catalog/catalog.ts';
-import { serverVariant, small } from '../support/small-variant.ts';
+import { small } from '../support/small-variant.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 import { send } from '../support/send.ts';
+import { serverVariant, catalogOf, modelOf } from '../support/catalogs.ts';
 
 const SECRET = 'sk-of-the-site-5f1c';
 
@@ -20,13 +20,10 @@ let key: string;
 beforeAll(async () => {
   llama = await LlamaServer.start(weights, SECRET);
   const server = (name: string) => serverVariant(name, `${llama.url}/v1`, { model: 'smollm2' });
-  const catalog: Catalog = {
-    ownedBy: 'test',
-    models: [
-      { id: 'served', kind: 'chat', created: 1, variants: [server('llama'), small] },
-      { id: 'refused', kind: 'chat', created: 1, variants: [server('wrong-key')] },
-    ],
-  };
+  const catalog = catalogOf(
+    modelOf('served', [server('llama'), small]),
+    modelOf('refused', [server('wrong-key')]),
+  );
   const upstreamKeys = { llama: SECRET, 'wrong-key': 'sk-an-old-one' };
   context = await launchWithWeights();
   ({ page, key } = await openPage(context, inject('siteUrl'), { catalog, upstreamKeys }));

@@ -1,13 +1,13 @@
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog } from '../../src/catalog/catalog.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { graphs, running } from '../support/tiny-onnx/hostile-graphs.ts';
 import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
 import { tinyModel, tinyVariant } from '../support/tiny-onnx/tiny-model.ts';
+import { catalogOf, modelOf } from '../support/catalogs.ts';
 
 /** The graph of an embedding model is a program. Those of this test have the hashes that the catalog names. */
 
@@ -37,13 +37,7 @@ beforeAll(async () => {
   const variants = Object.entries({ ...files, fine: FINE }).map(([name, each]) =>
     tinyVariant(each, server.url, name),
   );
-  const models = variants.map((variant) => ({
-    id: variant.name,
-    kind: 'embedding' as const,
-    created: 1,
-    variants: [variant],
-  }));
-  const catalog: Catalog = { ownedBy: 'test', models };
+  const catalog = catalogOf(...variants.map((variant) => modelOf(variant.name, [variant], 'embedding')));
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   path = `/test-page.html#options=${options}`;
   ({ page, key } = await openPage(context, site.url, path));

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
+import type { WeightFile } from '../../src/catalog/catalog.ts';
 import { readHeader, startOfBlob } from '../../src/gguf/byte-cursor.ts';
 import { readGguf } from '../../src/gguf/read-gguf.ts';
 import { Random } from '../chaos/random.ts';
@@ -13,6 +13,7 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { dataUrl, PICTURES } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
+import { catalogOf, ggufVariant, modelOf } from '../support/catalogs.ts';
 
 /** Projectors of the right hash whose contents lie, beside a sound one: llama.cpp reads them in the engine's worker. */
 
@@ -105,30 +106,12 @@ beforeAll(async () => {
   context = await launch();
   const weights = serve('model', model);
   const variants = new Map([[SOUND, projector], ...hostile]);
-  const catalog: Catalog = {
-    ownedBy: 'test',
-    models: [...variants].map(([id, bytes], index) => ({
-      id,
-      kind: 'chat',
-      created: 1,
-      variants: [
-        {
-          engine: 'wllama',
-          name: `w-${index}`,
-          license: 'MIT',
-          contextLength: 2048,
-          kvValues: 256,
-          files: [weights, { ...serve(`mmproj-${index}`, bytes), role: 'projector' }],
-        },
-      ],
-    })),
-  };
-  await openCatalog(catalog);
+  const models = [...variants].map(([id, bytes], index) => {
+    const files = [weights, { ...serve(`mmproj-${index}`, bytes), role: 'projector' as const }];
+    return modelOf(id, [ggufVariant(`w-${index}`, { kvValues: 256, files })]);
+  });
+  ({ page, key } = await openPage(context, site.url, { catalog: catalogOf(...models) }));
 });
-
-async function openCatalog(catalog: Catalog): Promise<void> {
-  ({ page, key } = await openPage(context, site.url, { catalog }));
-}
 
 const ask = (id: string) =>
   page.evaluate(

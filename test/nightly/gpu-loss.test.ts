@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { expect, inject, test } from 'vitest';
 
-import type { Catalog, VariantOf } from '../../src/catalog/catalog.ts';
+import type { VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
+import { catalogOf, modelOf } from '../support/catalogs.ts';
 
 const LOSSES = 10;
 const MAX_MS = 10_000;
@@ -16,16 +17,12 @@ const miniLm = defaultCatalog.models
   .find((variant): variant is VariantOf<'transformers'> => variant.name === 'all-minilm-l6-v2-f32');
 if (!miniLm) throw new Error('the default catalog has no MiniLM');
 
-const facts = { kind: 'embedding' as const, created: 1 };
 const always = { ...miniLm, optIn: false };
 const onGpu = { ...always, name: 'minilm-webgpu', backend: 'webgpu' as const };
-const catalog: Catalog = {
-  ownedBy: 'test',
-  models: [
-    { ...facts, id: 'gpu-alone', variants: [{ ...onGpu, name: 'minilm-webgpu-alone' }] },
-    { ...facts, id: 'gpu-first', variants: [onGpu, { ...always, name: 'minilm-wasm', backend: 'wasm' }] },
-  ],
-};
+const catalog = catalogOf(
+  modelOf('gpu-alone', [{ ...onGpu, name: 'minilm-webgpu-alone' }], 'embedding'),
+  modelOf('gpu-first', [onGpu, { ...always, name: 'minilm-wasm', backend: 'wasm' }], 'embedding'),
+);
 
 test(`a GPU process that ends ${LOSSES} times: each request is answered, or refused by name`, async () => {
   const context = await launchWithWeights({

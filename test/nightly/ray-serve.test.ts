@@ -1,12 +1,12 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog } from '../../src/catalog/catalog.ts';
-import { serverVariant, small } from '../support/small-variant.ts';
+import { small } from '../support/small-variant.ts';
 import { openPage } from '../support/open-page.ts';
 import { RayCluster } from '../support/ray-cluster.ts';
 import { freePort } from '../support/static-site.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { serverVariant, catalogOf, modelOf } from '../support/catalogs.ts';
 
 /** The example `ray-serve`: two replicas of a chat model, and one for embeddings. */
 
@@ -22,14 +22,11 @@ beforeAll(async () => {
   const own = { contextLength: 4096, model: 'smollm2-135m-instruct' };
   const server = serverVariant('ray', `${cluster.url}/v1`, own);
   const embedder = { ...server, name: 'ray-embeddings', dimensions: 384 };
-  const catalog: Catalog = {
-    ownedBy: 'test',
-    models: [
-      { id: 'both', kind: 'chat', created: 1, variants: [server, small] },
-      { id: 'cluster', kind: 'chat', created: 1, variants: [{ ...server, name: 'ray-alone' }] },
-      { id: 'vectors', kind: 'embedding', created: 1, variants: [embedder] },
-    ],
-  };
+  const catalog = catalogOf(
+    modelOf('both', [server, small]),
+    modelOf('cluster', [{ ...server, name: 'ray-alone' }]),
+    modelOf('vectors', [embedder], 'embedding'),
+  );
   const upstreamKeys = { ray: SECRET, 'ray-alone': SECRET, 'ray-embeddings': SECRET };
   context = await launchWithWeights();
   const opening = openPage(context, inject('siteUrl'), { catalog, upstreamKeys });

@@ -35,7 +35,7 @@ export interface ModelAdderOptions extends FileStorage, Omit<FileAccess, 'store'
   save(added: readonly AddedModelRecord[]): Promise<void>;
   /** Replaces the catalog in use after the added models changed. */
   publish(catalog: Catalog, added: readonly AddedModelRecord[]): void;
-  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
+  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'note' | 'unfinished'>;
   device: Promise<Device>;
 }
 
@@ -56,6 +56,8 @@ export class ModelAdder {
     this.#added = options.added;
     this.#addMutex
       .run(async () => {
+        // The index may have been damaged.
+        for (const { variant } of options.added) await options.modelStorage.note(variant.name, variant.files);
         // Without the whole list, a complete model may look unfinished.
         if ((await options.read()).length === options.added.length)
           await options.modelStorage.unfinished.dropExpired();

@@ -7,6 +7,8 @@ import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
 import { listen } from '../../../support/listen.ts';
+import { serverVariant } from '../../../support/catalogs.ts';
+import { chatJob } from '../../../support/chat-job.ts';
 
 const MIB = 1024 * 1024;
 const never = new AbortController().signal;
@@ -31,22 +33,19 @@ beforeEach(async () => {
 });
 
 function serverAt(more: Partial<VariantOf<'upstream'>> = {}): UpstreamServer {
-  const common = { license: 'MIT', contextLength: 4096, files: [], model: 'theirs', baseUrl };
-  return new UpstreamServer({ engine: 'upstream', name: 'server', ...common, ...more }, undefined, () => {});
+  const variant = serverVariant('server', baseUrl, { contextLength: 4096, ...more });
+  return new UpstreamServer(variant, undefined, () => {});
 }
 
-const chatJob = (prompt: string | ChatJob['input']): ChatJob => {
-  const input =
-    typeof prompt === 'string' ? { messages: [{ role: 'user' as const, content: prompt }] } : prompt;
-  return { kind: 'chat', model: 'm', input, sampling: { temperature: 0, topP: 1 } };
-};
+const jobOf = (prompt: string | ChatJob['input']): ChatJob =>
+  chatJob({ input: typeof prompt === 'string' ? { messages: [{ role: 'user', content: prompt }] } : prompt });
 
 async function ask(
   prompt: string | ChatJob['input'] = 'hi',
   more: Partial<VariantOf<'upstream'>> = {},
 ): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
-  for await (const event of runOnServer(serverAt(more), chatJob(prompt), never))
+  for await (const event of runOnServer(serverAt(more), jobOf(prompt), never))
     if (event.type !== 'stage') events.push(event);
   return events;
 }
@@ -120,7 +119,7 @@ test.each<[string, Partial<ChatJob>, object, number]>([
   };
   let characters = 0;
   const read = async (): Promise<void> => {
-    for await (const each of runOnServer(serverAt(), { ...chatJob('hi'), ...more }, never))
+    for await (const each of runOnServer(serverAt(), { ...chatJob(), ...more }, never))
       if (each.type === 'delta') characters += each.delta.text.length;
   };
   await expect(read()).rejects.toMatchObject(failed(/did not end its reply/));
@@ -214,7 +213,7 @@ test('tokens without a text are not counted for a reply that breaks off', async 
     ...Array.from({ length: 50 }, () => delta('', { logprobs: { content: empty } })),
   );
   let tokens = 0;
-  const reply = runOnServer(serverAt(), chatJob('hi'), never);
+  const reply = runOnServer(serverAt(), chatJob(), never);
   const read = async () => {
     for await (const each of reply) if (each.type === 'delta') tokens += each.delta.tokens;
   };
