@@ -31,8 +31,12 @@ const CONTROL_TOKEN =
   /^(<[|｜].+>|<.+[|｜]>|_?<EOT>|<(PRE|SUF|MID|PAD|REPO|reponame|eos|\/s|start_of_turn|end_of_(turn|utterance)|fim[-_]\w+)>|\[(EOT|EOS|PAD|e~)[\][])$/s;
 export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text);
 
-/** Whether a token may mark turns although no file calls it special: it is in brackets, such as `<AI>` or `[|user|]`. */
-export const isBracketed = (text: string): boolean => /^[^\p{L}\p{N}_\s▁].*[^\p{L}\p{N}_\s▁]$/su.test(text);
+/**
+ * Whether a token may mark turns although no file calls it special: it is a word in brackets, such as `<AI>` or
+ * `[|user|]`. Signs alone, such as `###` or `---`, are Markdown.
+ */
+export const isBracketed = (text: string): boolean =>
+  /^[^\p{L}\p{N}_\s▁].*[\p{L}\p{N}].*[^\p{L}\p{N}_\s▁]$/su.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */
 const MAX_TOKEN = 256;

@@ -37,8 +37,9 @@ test('gives ids of nine letters and digits to a template that requires them', ()
     { role: 'tool', content: 'rain', toolCallId: id },
   ];
   const prompt = new ChatPrompt(mistral, none, false);
-  expect(open(prompt, turns('aB3dE6gH9')).prompt).toBe('weather aB3dE6gH9 aB3dE6gH9=rain');
-  expect(open(prompt, turns('call_1')).prompt).toBe('weather call00000 call00000=rain');
+  expect(open(prompt, [...turns('call_1'), ...turns('call00000')]).prompt).toBe(
+    'weather call00000 call00000=rainweather call00001 call00001=rain',
+  );
 });
 
 const turn = `{{ m.role + ':' + m.content + ';' }}`;

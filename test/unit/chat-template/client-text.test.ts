@@ -161,9 +161,10 @@ test.each([
   [
     "{% for m in messages %}{% if m.role == 'tool' %}<result>{{ m.content }}</result>{% else %}<u>{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}{% endfor %}{% endif %}{% endfor %}<think>",
   ],
+  ["{% for m in messages %}{{ '### <u>' + m.content }}{% endfor %}"],
 ])('user-defined tokens that mark turns or results are reserved: %s', (source) => {
   const marks = ['<用户>', '<AI>', '[|user|]', '[|assistant|]', '<u>', '<result>', '</result>'];
-  const others = ['<think>', '<tool_call>', 'user', '\n'];
+  const others = ['<think>', '<tool_call>', 'user', '\n', '###'];
   const shown = (text: string) =>
     render(source, [], [...conversation(() => 'x'), { role: 'user', content: text }], {}, [
       ...marks,

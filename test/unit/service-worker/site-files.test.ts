@@ -263,6 +263,7 @@ test.each([
   [PAGES, 'about.htm', 'no answer'],
   [['index.html', '404.html', 'app.js'], 'chats/7', 'index.html'],
   [['index.html', '404.html', 'app.js'], 'docs/v1.2', 'index.html'],
+  [['index.html', '404.html', 'app.js'], 'users/jane.doe', 'index.html'],
   [['index.html', '404.html', 'app.js'], 'file.zip', 'no answer'],
   [['index.html', 'app.js'], '../other', 'no answer'],
   [['about.html', 'app.js'], 'chats/7', 'no answer'],
