@@ -27,8 +27,13 @@ export interface StoredFile extends FetchedFile {
   intact: Promise<boolean>;
 }
 
+type IsNeeded = (file: WeightFile) => boolean;
+
 /** Name of the file that `tryRoom()` allocates. */
 const ROOM = 'room';
+
+/** How long a deletion waits for the file: another app may be deleting it, which is quick, or downloading it. */
+const DELETE_WAIT_MS = 500;
 
 /** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
 export class WeightStore {
@@ -110,7 +115,7 @@ export class WeightStore {
   /** Cancels these downloads for all callers and deletes partial files. Complete files stay. */
   async cancel(files: readonly WeightFile[]): Promise<void> {
     await Promise.all(this.#downloads.of(files).map((each) => each.cancel()));
-    for (const file of await this.missing(files)) await this.#removeUnlessLocked(file);
+    for (const file of await this.missing(files)) await this.#releaseUnlessLocked(file);
   }
 
   /**
@@ -136,6 +141,7 @@ export class WeightStore {
     options: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
   ): Promise<void> {
     const store = async (): Promise<void> => {
+      await this.#files.claim(file);
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
       await this.#expectRoom(file);
       await this.#files.salvage(file);
@@ -165,21 +171,31 @@ export class WeightStore {
     }
   }
 
-  /** @throws ServiceError 400 `weights_in_use` while the file is being written, by this or another app of the origin */
-  async delete(file: WeightFile): Promise<void> {
-    if (await this.#removeUnlessLocked(file)) return;
+  /**
+   * Deletes a file that is not needed. Its bytes stay while another app of the origin claims them.
+   * @param isNeeded called under the file's lock: it may be needed by now
+   * @throws ServiceError 400 `weights_in_use` while the file is being written, by this or another app of the origin
+   */
+  async delete(file: WeightFile, isNeeded?: IsNeeded): Promise<void> {
+    if (await this.#releaseUnlessLocked(file, isNeeded)) return;
     const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
     throw requestError(400, message, 'weights_in_use', 'target');
   }
 
-  async #removeUnlessLocked(file: WeightFile): Promise<boolean> {
-    const removed = this.#locks.request(weightLock(file.sha256), { ifAvailable: true }, async (lock) => {
-      if (!lock) return false;
+  async #releaseUnlessLocked(file: WeightFile, isNeeded?: IsNeeded): Promise<boolean> {
+    const signal = AbortSignal.timeout(DELETE_WAIT_MS);
+    const release = async (): Promise<void> => {
+      if (isNeeded?.(file)) return;
       this.#checks.delete(file.sha256);
-      await this.#files.remove(file);
+      await this.#files.release(file);
+    };
+    try {
+      await this.#locked(file, release, signal);
       return true;
-    });
-    return removed;
+    } catch (error) {
+      if (error === signal.reason) return false;
+      throw error;
+    }
   }
 
   /** Runs `work` under the file's lock: another tab, or another app of the origin, may write the same file. */
@@ -247,9 +263,12 @@ export class WeightStore {
   }
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
-    const check = this.#files.isIntact(file, blob).then(async (intact) => {
-      if (!intact) await this.#locked(file, () => this.#files.salvage(file));
-      return intact;
+    const check = this.#files.verify(file, blob).then(async (result) => {
+      if (result === true) return true;
+      if (!result) await this.#locked(file, () => this.#files.salvage(file));
+      // If the record cannot be written, the next check hashes the whole file again.
+      else await this.#locked(file, () => this.#files.recordAgain(file, result)).catch(() => undefined);
+      return result !== false;
     });
     this.#checks.set(file.sha256, check);
     const forget = (): unknown => this.#checks.delete(file.sha256);

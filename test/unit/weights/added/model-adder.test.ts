@@ -153,20 +153,6 @@ test('changes at one time are all kept', async () => {
   expect(renames.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
-test('a shared file that another app deletes while others are stored is stored again', async () => {
-  const [eyes, seeing] = [projector(), gguf('Seeing')];
-  await add(source(eyes, gguf('Plain')));
-  const shared = saved[0]?.variant.files.at(-1);
-  const { putHashed } = service.weights;
-  let calls = 0;
-  service.weights.putHashed = async (...args) => {
-    await putHashed.apply(service.weights, args);
-    if (++calls === 2 && shared) await service.weights.delete(shared);
-  };
-  await add(source(eyes, seeing));
-  expect(await service.weights.missing(saved[1]?.variant.files ?? [])).toEqual([]);
-});
-
 test('renamed and removed, nothing of it stays', async () => {
   const before = [...service.backend.files.keys()];
   await add(source(gguf('Gone')));
@@ -274,7 +260,7 @@ test('an add that is aborted continues where it ended when the file is added aga
   await interrupt(bytes, 0.6);
   const [unfinished] = await service.modelStorage.variants();
   expect(unfinished).toMatchObject({
-    variant: expect.stringMatching(/^unfinished\/stopped-/),
+    variant: expect.stringMatching(/^added\/stopped-/),
     state: 'part',
   });
   expect(unfinished?.storedBytes).toBeGreaterThanOrEqual(2 ** 22);
@@ -313,7 +299,7 @@ test.each(['is aborted after its last byte', 'cannot be saved'])(
     } else await interrupt(bytes, 0.999);
     expect(saved).toEqual([]);
     expect(await service.modelStorage.variants()).toMatchObject([
-      { variant: expect.stringMatching(/^unfinished\/late-/), state: 'whole' },
+      { variant: expect.stringMatching(/^added\/late-/), state: 'whole' },
     ]);
     expect(await add(source(bytes))).toMatchObject({ id: 'late' });
   },
