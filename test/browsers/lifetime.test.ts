@@ -41,13 +41,6 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     await start(tab, catalog);
     return tab;
   }
-  async function start(tab: Tab, catalog?: Catalog): Promise<void> {
-    await waitFor(tab, () => 'lifetime' in window);
-    await tab.evaluate(async (given) => {
-      const options = given ? { catalog: given } : { workerUrl: '/counting-worker.js' };
-      await window.lifetime.start({ isolation: [], ...options });
-    }, catalog ?? null);
-  }
   const title = (tab: Tab): Promise<string> => tab.evaluate(() => document.title);
 
   test('a build takes effect only if the server has all of it, and the earlier one stays whole', async () => {
@@ -143,6 +136,14 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     expect(await tab.evaluate(storedKeys)).toBe(what === 'all' ? 0 : keys);
   });
 });
+
+async function start(tab: Tab, catalog?: Catalog): Promise<void> {
+  await waitFor(tab, () => 'lifetime' in window);
+  await tab.evaluate(async (given) => {
+    const options = given ? { catalog: given } : { workerUrl: '/counting-worker.js' };
+    await window.lifetime.start({ isolation: [], ...options });
+  }, catalog ?? null);
+}
 
 /** Number of stored keys. */
 async function storedKeys(): Promise<number> {
