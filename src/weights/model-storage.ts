@@ -162,9 +162,10 @@ export class ModelStorage {
   async note(name: string, files: readonly WeightFile[]): Promise<void> {
     const known = (await this.#index.entries()).get(name)?.files ?? [];
     const more = files.filter(({ sha256 }) => !known.some((file) => file.sha256 === sha256));
-    if (more.length === 0) return this.#index.flush();
+    const isStored = (await (await this.#options.store()).missing(files)).length === 0;
+    // Before a download it is written in any case: an earlier write may have failed.
+    if (more.length === 0 && isStored) return;
     const models = this.#variants.get(name)?.models ?? [];
-    const isStored = (await (await this.#options.store()).missing(more)).length === 0;
     const writing = this.#index.update(name, { models, files: [...known, ...more] });
     await (isStored ? unlessFull(writing) : writing);
   }
