@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../components/icon-button.tsx';
 import { isComposing, isSendKey } from '../components/keys.ts';
 import { count } from '../format.ts';
@@ -73,7 +73,8 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
   const text = useSignal(turn.content);
   const pictures = useSignal(picturesOf(turn));
   const input = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  // At once: after the next frame, it would take the focus from a field that was pressed since.
+  useLayoutEffect(() => input.current?.focus(), []);
   const isBusy = writing.value !== null;
   const submit = (): void => {
     if (isBusy || (!text.value.trim() && pictures.value.length === 0)) return;

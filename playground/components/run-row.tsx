@@ -46,12 +46,23 @@ interface Props {
   label: string;
   disabled: boolean;
   figures: string | null;
+  /** Replaces the figures while the request runs. */
+  progress?: string | null;
   /** More buttons. */
   children?: ComponentChildren;
 }
 
 /** Buttons of such a form, and the state of its request. */
-export function RunRow({ run: { busy, problem, start }, model, label, disabled, figures, children }: Props) {
+export function RunRow({
+  run: { busy, problem, start },
+  model,
+  label,
+  disabled,
+  figures,
+  progress = null,
+  children,
+}: Props) {
+  const line = busy.value ? progress : figures;
   const runAgain = (): void => {
     if (problem.value !== null && !disabled) void start();
   };
@@ -63,7 +74,7 @@ export function RunRow({ run: { busy, problem, start }, model, label, disabled, 
         </Button>
         {children}
         {busy.value && <Button onClick={() => busy.value?.abort()}>Stop</Button>}
-        {figures !== null && !busy.value && <span class="figures">{figures}</span>}
+        {line !== null && <span class="figures">{line}</span>}
       </div>
       <LoadCard model={model} onRetry={runAgain} />
       {problem.value !== null && <ErrorText alert small={false} text={problem.value} model={model} />}

@@ -31,7 +31,7 @@ export function QuestionEditor({ draft, number, onChange, onRemove }: Props) {
         <TextField
           label={type === 'choice' ? 'Choices' : 'Levels, the lowest first'}
           rows={4}
-          hint="One a line; a description may follow after a colon."
+          hint="One a line, at least two; a description may follow after a colon."
           {...edits('options')}
         />
       )}

@@ -13,7 +13,12 @@ export interface Embedded {
 /** Texts per request; a long list can be stopped between requests. */
 const BATCH = 128;
 
-export async function embed(texts: string[], controller: AbortController): Promise<Embedded> {
+/** @param onProgress gets the number of embedded texts */
+export async function embed(
+  texts: string[],
+  controller: AbortController,
+  onProgress?: (done: number) => void,
+): Promise<Embedded> {
   const { signal } = controller;
   void loadFor(EMBEDDING_MODEL, () => controller.abort());
   const client = await openai();
@@ -25,6 +30,7 @@ export async function embed(texts: string[], controller: AbortController): Promi
     const answer = await client.embeddings.create({ model: EMBEDDING_MODEL, input }, { signal });
     for (const { embedding } of answer.data) vectors.push(embedding);
     tokens += answer.usage.total_tokens;
+    onProgress?.(vectors.length);
   }
   return { texts, vectors, tokens, ms: performance.now() - startedAt };
 }

@@ -3,17 +3,21 @@ import { EMBEDDING_MODEL } from '../client/models.ts';
 import { chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { edits, TextField } from '../components/field.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
-import { bytes, duration, plural } from '../format.ts';
+import { bytes, count, duration, plural } from '../format.ts';
 import { embed } from './embed.ts';
 import { SearchBox } from './search-box.tsx';
 import { SimilarityMap } from './similarity-map.tsx';
 import { MATRIX_MOST, SimilarityMatrix } from './similarity-matrix.tsx';
-import { computed } from '@preact/signals';
+import { computed, useSignal } from '@preact/signals';
 import { preference } from '../preferences.ts';
 
 export function EmbeddingsView() {
+  const done = useSignal(0);
   const run = useRun(
-    (controller) => embed(lines.value, controller),
+    (controller) => {
+      done.value = 0;
+      return embed(lines.value, controller, (embedded) => (done.value = embedded));
+    },
     ({ texts: embedded }) => `${plural(embedded.length, 'text')} embedded.`,
   );
   const variant = chosenVariant(EMBEDDING_MODEL);
@@ -40,6 +44,7 @@ export function EmbeddingsView() {
           model={EMBEDDING_MODEL}
           label={`Embed ${plural(lines.value.length, 'text')}`}
           disabled={lines.value.length === 0}
+          progress={done.value > 0 ? `${count(done.value)} embedded` : null}
           figures={
             embedded &&
             `${plural(embedded.texts.length, 'vector')} of ${embedded.vectors[0]?.length ?? 0} · ${plural(embedded.tokens, 'token')} · ${duration(embedded.ms)}`

@@ -7,7 +7,7 @@ import { Card } from '../components/card.tsx';
 
 /** Weights that run without a GPU, from docs/models.md: correct answers of 102. */
 const MEASURED = [
-  { weights: 'SmolLM2 135M, Q4_1', size: 98e6, right: 65 },
+  { weights: 'SmolLM2 135M, Q4_1', size: 98.4e6, right: 65 },
   { weights: 'Qwen2.5-Coder 0.5B, Q4_K_M', size: 491e6, right: 78 },
 ];
 

@@ -41,6 +41,13 @@ export function StoredWeightsList() {
   );
 }
 
+function consequence(variant: string, state: StoredVariant['state']): string {
+  if (state === 'outdated') return 'The models of this site do not use them any more.';
+  return variant.startsWith('added/')
+    ? 'The model is removed, too. To use it again, add it again.'
+    : 'The next use of the model downloads them again.';
+}
+
 interface Props extends StoredVariant {
   onDelete: () => void;
 }
@@ -77,7 +84,7 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
             onDelete();
           }}
         >
-          {bytes(storedBytes)} are deleted from this browser. The next use of the model downloads them again.
+          {bytes(storedBytes)} are deleted from this browser. {consequence(variant, state)}
         </ConfirmDialog>
       )}
     </li>

@@ -1,8 +1,8 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /** Focuses an element that replaces the part of the page that had the focus. */
 export function useFocus<T extends HTMLElement>() {
   const element = useRef<T>(null);
-  useEffect(() => element.current?.focus(), []);
+  useLayoutEffect(() => element.current?.focus(), []);
   return element;
 }

@@ -8,9 +8,9 @@ const ownId = signal<string | null>(null);
 const seen = new Map<string, string[]>();
 
 /** Records the client of each new log entry. */
-export function noteClient({ id, client }: RequestLogEntry): void {
+export function noteClient({ requestId, client }: RequestLogEntry): void {
   if (!client) return;
-  if (takeOwnRequest(id)) ownId.value = client.id;
+  if (takeOwnRequest(requestId)) ownId.value = client.id;
   const ids = seen.get(client.url);
   if (!ids) seen.set(client.url, [client.id]);
   else if (!ids.includes(client.id)) ids.push(client.id);

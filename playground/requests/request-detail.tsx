@@ -28,7 +28,7 @@ export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
         <dt>Figures</dt>
         <dd class="figures">{figures(entry).join(' · ') || '–'}</dd>
         <Fact name="Request id">
-          <code>{entry.id}</code>
+          <code>{entry.requestId}</code>
         </Fact>
       </dl>
       <Body title="request" body={entry.requestBody} />

@@ -31,8 +31,12 @@ const CONTROL_TOKEN =
   /^(<[|｜].+>|<.+[|｜]>|_?<EOT>|<(PRE|SUF|MID|PAD|REPO|reponame|eos|\/s|start_of_turn|end_of_(turn|utterance)|fim[-_]\w+)>|\[(EOT|EOS|PAD|e~)[\][])$/s;
 export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text);
 
-/** Whether a token may mark turns although no file calls it special: it is in brackets, such as `<AI>` or `[|user|]`. */
-export const isBracketed = (text: string): boolean => /^[^\p{L}\p{N}_\s▁].*[^\p{L}\p{N}_\s▁]$/su.test(text);
+/**
+ * Whether a token may mark turns although no file calls it special: it is a word in brackets, such as `<AI>` or
+ * `[|user|]`. Signs alone, such as `###` or `---`, are Markdown.
+ */
+export const isBracketed = (text: string): boolean =>
+  /^[^\p{L}\p{N}_\s▁].*[\p{L}\p{N}].*[^\p{L}\p{N}_\s▁]$/su.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */
 const MAX_TOKEN = 256;
@@ -93,9 +97,14 @@ export class ClientText {
   readonly #marks = new Map<string, string>();
   readonly #characters: string[] = [];
   readonly #mark: RegExp = MARK;
+  readonly #isNormalized: boolean;
 
-  /** @param tokens texts of the special tokens */
-  constructor(tokens: readonly string[]) {
+  /**
+   * @param tokens texts of the special tokens
+   * @param isNormalized whether the tokenizer finds them in NFKC, where `＜` is `<`
+   */
+  constructor(tokens: readonly string[], isNormalized = false) {
+    this.#isNormalized = isNormalized;
     const known = new Set(tokens.filter(({ length }) => length > 0 && length <= MAX_TOKEN));
     this.#tokens = treeOf(known);
     this.#break = breakFor(known);
@@ -155,7 +164,8 @@ export class ClientText {
     const before = prompt
       .slice(Math.max(0, prompt.length - this.#longest + 1))
       .replace(this.#mark, REPLACEMENT);
-    return prompt + this.#broken(before + this.mark(text), new Set(allowed)).slice(before.length);
+    const own = this.#isNormalized ? text.normalize('NFKC') : text;
+    return prompt + this.#broken(before + this.mark(own), new Set(allowed)).slice(before.length);
   }
 
   #broken(marked: string, allowed: ReadonlySet<string>): string {

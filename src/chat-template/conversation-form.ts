@@ -30,8 +30,8 @@ export function arrange(
   clientText: ClientText,
   marker: string | null = null,
 ): TemplateMessage[] {
-  const shortIds = new Map<string, string>();
-  const toId = (id: string): string => clientText.mark(calls === 'short ids' ? shortId(id, shortIds) : id);
+  const shortIds = calls === 'short ids' ? shortIdsOf(messages) : null;
+  const toId = (id: string): string => clientText.mark(shortIds?.get(id) ?? id);
   const turns = messages.map((message): TemplateMessage => {
     const { role } = message;
     const content = withMarkers(message, clientText.mark(message.content), marker);
@@ -79,11 +79,14 @@ const markedCall = (call: ToolCall, clientText: ClientText): ToolCall => ({
 
 const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
 
-function shortId(id: string, known: Map<string, string>): string {
-  if (SHORT_ID.test(id)) return id;
-  const short = known.get(id) ?? `call${String(known.size).padStart(5, '0')}`;
-  known.set(id, short);
-  return short;
+/** Short ids in place of a conversation's own: all or none, as one of its own may be equal to one of these. */
+function shortIdsOf(messages: readonly ChatMessage[]): ReadonlyMap<string, string> {
+  const ids = messages.flatMap((message) => {
+    if (message.role === 'tool') return [message.toolCallId];
+    return message.role === 'assistant' ? (message.toolCalls ?? []).map(({ id }) => id) : [];
+  });
+  if (ids.every((id) => SHORT_ID.test(id))) return new Map();
+  return new Map([...new Set(ids)].map((id, index) => [id, `call${String(index).padStart(5, '0')}`]));
 }
 
 /** Maximum values of a call's arguments: more than any context holds. */

@@ -1,3 +1,4 @@
+import { ExactNumber, isObject, readJson } from '#base';
 import type { Content, Message } from './prompt-messages.ts';
 import { LanguageModelToolCall } from './tool-objects.ts';
 
@@ -43,7 +44,17 @@ const toV1Call = ({ callID, name, arguments: given }: LanguageModelToolCall): V1
 });
 
 export const fromV1Call = ({ id, function: { name, arguments: given } }: V1ToolCall): LanguageModelToolCall =>
-  new LanguageModelToolCall({ callID: id, name, arguments: JSON.parse(given) as unknown });
+  new LanguageModelToolCall({ callID: id, name, arguments: toArguments(given) });
+
+/** Arguments for a tool. An integer that a number would round is a BigInt. */
+export const toArguments = (json: string): unknown => withBigInts(readJson(json));
+
+function withBigInts(value: unknown): unknown {
+  if (value instanceof ExactNumber) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value);
+  if (Array.isArray(value)) return value.map(withBigInts);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withBigInts(member)]));
+}
 
 async function toV1Part(part: Content): Promise<V1Part[]> {
   if (part.type === 'text') return [{ type: 'text', text: part.value }];

@@ -3,6 +3,7 @@ import { SAMPLING_MODES, type SamplingMode } from '#jobs';
 import {
   type Conversation,
   fromV1Call,
+  toArguments,
   toV1Messages,
   type V1Message,
   type V1ToolCall,
@@ -263,7 +264,7 @@ export class Session extends EventTarget {
 
   /** @throws what the tool throws */
   async #call(call: V1ToolCall): Promise<V1Message> {
-    const result = await this.#toolOf(call).execute?.(JSON.parse(call.function.arguments));
+    const result = await this.#toolOf(call).execute?.(toArguments(call.function.arguments));
     return { role: 'tool', tool_call_id: call.id, content: String(result) };
   }
 

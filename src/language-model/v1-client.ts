@@ -84,14 +84,14 @@ export class V1Client {
     const streamed = { ...request, ...this.#limit, stream: true, stream_options: { include_usage: true } };
     const { body } = await this.#post('/chat/completions', streamed, signal);
     const end: ReplyEnd = { toolCalls: [], isCut: false, totalTokens: 0 };
-    if (!body) return end;
-    const events = body
+    const events = (body ?? new Blob().stream())
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(new EventSourceParserStream())
       .getReader();
     for (;;) {
-      const { done, value } = await events.read().catch(broken(signal));
-      if (done || value.data === '[DONE]') return end;
+      const { value } = await events.read().catch(broken(signal));
+      if (!value) throw unreachable('the reply ended early');
+      if (value.data === '[DONE]') return end;
       const { choices: [choice] = [], usage, error } = JSON.parse(value.data) as Chunk;
       if (error) throw streamedError(error);
       end.totalTokens = usage?.total_tokens ?? end.totalTokens;
@@ -140,10 +140,10 @@ const streamedError = (error: NonNullable<Chunk['error']>): V1Error =>
 const broken =
   (signal: AbortSignal | null | undefined) =>
   (error: unknown): never => {
-    throw signal?.aborted
-      ? error
-      : new V1Error(500, { message: `/v1 cannot be reached: ${messageOf(error)}` });
+    throw signal?.aborted ? error : unreachable(messageOf(error));
   };
+
+const unreachable = (why: string): V1Error => new V1Error(500, { message: `/v1 cannot be reached: ${why}` });
 
 /** @throws V1Error if nothing is left to shorten */
 function halved(messages: readonly V1Message[]): V1Message[] {

@@ -13,8 +13,10 @@ export interface RequestLogMessage {
 }
 
 export interface RequestLogEntry {
-  /** Value of `x-request-id`. */
+  /** Unique. */
   id: string;
+  /** Value of `x-request-id`: a client may send one several times. */
+  requestId: string;
   /** `running` until the last byte of the answer, or until the client left (`aborted`). */
   state: 'running' | 'done' | 'aborted';
   /** The client that sent the request: a tab, frame or worker. Null: unknown. */

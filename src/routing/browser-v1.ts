@@ -161,13 +161,12 @@ function publishRequest(scope: string): (entry: RequestLogEntry) => void {
   };
 }
 
+type Shown = Pick<RequestLogEntry, 'requestId' | 'model' | 'queueMs' | 'firstTokenMs'>;
+
 /** Shows a finished request in the browser's profiler. */
-export function showRequest(
-  { id, model, queueMs, firstTokenMs }: Pick<RequestLogEntry, 'id' | 'model' | 'queueMs' | 'firstTokenMs'>,
-  totalMs: number,
-): void {
+export function showRequest({ requestId, model, queueMs, firstTokenMs }: Shown, totalMs: number): void {
   const began = performance.now() - totalMs;
-  const detail = { requestId: id, model: model ?? '' };
+  const detail = { requestId, model: model ?? '' };
   const until = (span: Span, ms: number | null): void => {
     if (ms !== null) showSpan(span, ms, detail, began + ms);
   };

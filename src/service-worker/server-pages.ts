@@ -7,6 +7,8 @@ export class ServerPages {
 
   add(clientId: string, { headers }: Response): void {
     this.#dates.set(clientId, Date.parse(headers.get('date') ?? ''));
+    // Pages without localtext never ask.
+    setTimeout(() => this.#dates.delete(clientId), MAX_AGE_MS);
   }
 
   /** Whether the server has just sent this page. */

@@ -25,6 +25,10 @@ const TYPES: Readonly<Record<string, string>> = {
   wasm: 'application/wasm',
 };
 
+/** Files that people open or download. Other dots are in names: `/docs/v1.2`, `/users/jane.doe`. */
+const FILE =
+  /\.(?:7z|apk|bin|bz2|css|csv|deb|dmg|docx?|epub|exe|gguf|gz|html?|ic[os]|iso|m?js|json|map|md|msi|ods|odt|onnx|parquet|pdf|pptx?|rar|rtf|safetensors|tar|tgz|tsv?|txt|wasm|woff2?|xlsx?|xml|xz|ya?ml|zip|avif|bmp|gif|jpe?g|png|svg|tiff?|webp|aac|flac|m4a|mp3|og[gv]|opus|wav|m4v|mkv|mov|mp4|webm)$/i;
+
 interface KeptFile extends Omit<SiteFile, 'url'> {
   /** The URL under which this content is cached: unchanged files of the next build have the same one. */
   key: string;
@@ -140,8 +144,7 @@ export class SiteFiles {
    */
   #answerUnnamed(request: Request, isOffline: boolean): Promise<Response> | undefined {
     const { origin, pathname, search } = new URL(request.url);
-    // A file, and no version as in `/docs/v1.2`.
-    if (/\.[a-z]\w*$/i.test(pathname)) return undefined;
+    if (FILE.test(pathname)) return undefined;
     const reach = (): Promise<Response> => (isOffline ? Promise.reject(new TypeError()) : fetch(request));
     const path = origin + pathname.replace(/(?<=.)\/$/, '');
     if (this.#files.has(canonical(`${path}/index.html`)))

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, test } from 'vitest';
 
-import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.ts';
+import type { Variant } from '../../src/catalog/catalog.ts';
 import { LOAD_PATH, PROTOCOL_HEADER, STATUS_PATH } from '../../src/protocol/local-paths.ts';
 import { directChannel } from '../../src/protocol/discovery.ts';
 import { requestLock } from '../../src/protocol/locks.ts';
@@ -12,6 +12,7 @@ import { launch } from '../support/launch.ts';
 import { listen } from '../support/listen.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
+import { catalogOf, modelOf } from '../support/catalogs.ts';
 
 const BYTES = 'The weights of a very small model.';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -22,13 +23,7 @@ const pinned: Variant = {
   name: 'pinned',
   files: [{ path: 'pinned/model.gguf', bytes: BYTES.length, sha256: sha256(BYTES) }],
 };
-const model = (id: string, variant: Variant): CatalogModel => ({
-  id,
-  kind: 'chat',
-  created: 1,
-  variants: [variant],
-});
-const catalog: Catalog = { ownedBy: 'test', models: [model('pinned-1', pinned)] };
+const catalog = catalogOf(modelOf('pinned-1', [pinned]));
 
 /** A page of another site, with a form that posts to the victim. */
 const attackPage = (

@@ -1,12 +1,12 @@
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog } from '../../src/catalog/catalog.ts';
-import { serverVariant, small } from '../support/small-variant.ts';
+import { small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { PacedServer } from '../support/paced-server.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
+import { serverVariant, catalogOf, modelOf } from '../support/catalogs.ts';
 
 /** Requests go to a server from the service worker itself. */
 
@@ -23,10 +23,7 @@ beforeAll(async () => {
   server = new PacedServer({ firstMs: 0, tokenMs: 30, tokens: 10 });
   await server.start();
   const variant = serverVariant('paced', server.url);
-  const catalog: Catalog = {
-    ownedBy: 'test',
-    models: [{ id: 'first', kind: 'chat', created: 1, variants: [small, variant], route: 'server-first' }],
-  };
+  const catalog = catalogOf({ ...modelOf('first', [small, variant]), route: 'server-first' });
   path = (options = {}) => {
     const given = { catalog, upstreamKeys: { paced: SECRET }, ...options };
     return `/test-page.html?options=${encodeURIComponent(JSON.stringify(given))}`;

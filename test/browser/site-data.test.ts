@@ -1,28 +1,19 @@
 import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
 
-import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { delay } from '../../src/base/async.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
 import { send } from '../support/send.ts';
+import { catalogOf, ggufVariant, modelOf } from '../support/catalogs.ts';
 
 const origin = inject('siteUrl');
 let page: Page;
 let keyId: string;
 
-const variant: Variant = {
-  engine: 'wllama',
-  name: 'own',
-  license: 'MIT',
-  contextLength: 9,
-  files: [{ path: 'own/model.gguf', bytes: 1, sha256: 'a'.repeat(64) }],
-};
-const catalog: Catalog = {
-  ownedBy: 'test',
-  models: [{ id: 'own-1', kind: 'chat', created: 1, variants: [variant] }],
-};
+const files = [{ path: 'own/model.gguf', bytes: 1, sha256: 'a'.repeat(64) }];
+const catalog = catalogOf(modelOf('own-1', [ggufVariant('own', { files })]));
 
 const full = {
   name: 'LocaltextError',

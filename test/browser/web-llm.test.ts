@@ -6,6 +6,7 @@ import { launch } from '../support/launch.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
 import { tinyMlc } from '../support/web-llm/tiny-mlc.ts';
 import type { FileSource } from '../support/web-llm/web-llm-worker.ts';
+import { mlcVariant } from '../support/catalogs.ts';
 
 let site: Awaited<ReturnType<typeof startWebLlmSite>>;
 let context: BrowserContext;
@@ -24,15 +25,7 @@ async function open(browser: BrowserContext): Promise<Page> {
   return opened;
 }
 
-const variant: VariantOf<'web-llm'> = {
-  engine: 'web-llm',
-  name: 'tiny-f32',
-  license: 'Apache-2.0',
-  contextLength: 2048,
-  files: [],
-  library: 'https://libs.example.com/tiny.wasm',
-  hub: { repository: 'o/tiny', revision: 'main', folder: 'mlc/tiny', approximateBytes: 1 },
-};
+const variant = mlcVariant('tiny-f32', 'https://libs.example.com/tiny.wasm');
 
 const files = (library: FileSource | null): Record<string, FileSource> => ({
   ...Object.fromEntries(Object.entries(tinyMlc).map(([name, text]) => [`mlc/tiny/${name}`, { text }])),

@@ -6,13 +6,14 @@ import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { serverVariant, small } from '../support/small-variant.ts';
+import { small } from '../support/small-variant.ts';
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
 import { startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
+import { serverVariant } from '../support/catalogs.ts';
 
 /** What the engine worker refuses or fails at has one status: in the installed package's dev server and in its build. */
 

@@ -6,6 +6,8 @@ import { runOnServer } from '../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamError } from '../../src/routing/upstream/upstream-failures.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
+import { chatJob } from '../support/chat-job.ts';
+import { serverVariant } from '../support/catalogs.ts';
 
 /** The service worker answers no other tab meanwhile. */
 const MAX_MS = 1000;
@@ -15,13 +17,7 @@ const never = new AbortController().signal;
 type ServerKind = Exclude<Kind, 'toolChoice'>;
 
 const JOBS: { [K in ServerKind]: JobOf<K> } = {
-  chat: {
-    kind: 'chat',
-    model: 'm',
-    input: { messages: [{ role: 'user', content: 'hi' }] },
-    sampling: { temperature: 0, topP: 1 },
-    topLogprobs: 20,
-  },
+  chat: chatJob({ topLogprobs: 20 }),
   // As many, and of no known length: the answer may be as long as any.
   embedding: { kind: 'embedding', model: 'm', input: { texts: Array.from({ length: 84 }, () => 'hi') } },
   rerank: { kind: 'rerank', model: 'm', query: 'hi', documents: Array.from({ length: 1000 }, () => 'hi') },
@@ -56,14 +52,8 @@ const SIZES: Record<ServerKind, number> = {
 };
 
 async function read(kind: ServerKind, body: string): Promise<void> {
-  const common = {
-    license: 'MIT',
-    contextLength: 4096,
-    files: [],
-    model: 'm',
-    baseUrl: 'https://site.example',
-  };
-  const server = new UpstreamServer({ engine: 'upstream', name: 's', ...common }, undefined, () => {});
+  const variant = serverVariant('s', 'https://site.example', { contextLength: 4096 });
+  const server = new UpstreamServer(variant, undefined, () => {});
   vi.spyOn(server, 'post').mockResolvedValue(new Response(kind === 'chat' ? `data: ${body}\n\n` : body));
   const events = {
     chat: () => runOnServer(server, JOBS.chat, never),

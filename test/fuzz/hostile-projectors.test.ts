@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
+import type { WeightFile } from '../../src/catalog/catalog.ts';
 import { readHeader, startOfBlob } from '../../src/gguf/byte-cursor.ts';
 import { readGguf } from '../../src/gguf/read-gguf.ts';
 import { Random } from '../chaos/random.ts';
@@ -13,6 +13,8 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { dataUrl, PICTURES } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
+import { catalogOf, ggufVariant, modelOf } from '../support/catalogs.ts';
+import { send } from '../support/send.ts';
 
 /** Projectors of the right hash whose contents lie, beside a sound one: llama.cpp reads them in the engine's worker. */
 
@@ -23,16 +25,10 @@ const SOUND = 'sound';
 /** Bytes of a projector's header, tensors' descriptions included. */
 const HEADER = 2000;
 const NUMBERS = [0, 1, 3, 0x7fffffff, 0xffffffff];
-const KEYS = [
-  'clip.vision.image_size',
-  'clip.vision.preproc_image_size',
-  'clip.vision.patch_size',
-  'clip.vision.embedding_length',
-  'clip.vision.feed_forward_length',
-  'clip.vision.block_count',
-  'clip.vision.attention.head_count',
-  'clip.vision.projector.scale_factor',
-];
+const KEYS =
+  'image_size preproc_image_size patch_size embedding_length feed_forward_length block_count attention.head_count projector.scale_factor'
+    .split(' ')
+    .map((name) => `clip.vision.${name}`);
 /** What may go wrong with a file. */
 const NAMED = new Set([
   'model_load_failed',
@@ -105,59 +101,29 @@ beforeAll(async () => {
   context = await launch();
   const weights = serve('model', model);
   const variants = new Map([[SOUND, projector], ...hostile]);
-  const catalog: Catalog = {
-    ownedBy: 'test',
-    models: [...variants].map(([id, bytes], index) => ({
-      id,
-      kind: 'chat',
-      created: 1,
-      variants: [
-        {
-          engine: 'wllama',
-          name: `w-${index}`,
-          license: 'MIT',
-          contextLength: 2048,
-          kvValues: 256,
-          files: [weights, { ...serve(`mmproj-${index}`, bytes), role: 'projector' }],
-        },
-      ],
-    })),
-  };
-  await openCatalog(catalog);
+  const models = [...variants].map(([id, bytes], index) => {
+    const files = [weights, { ...serve(`mmproj-${index}`, bytes), role: 'projector' as const }];
+    return modelOf(id, [ggufVariant(`w-${index}`, { kvValues: 256, files })]);
+  });
+  ({ page, key } = await openPage(context, site.url, { catalog: catalogOf(...models) }));
 });
 
-async function openCatalog(catalog: Catalog): Promise<void> {
-  ({ page, key } = await openPage(context, site.url, { catalog }));
+interface Answer {
+  choices?: { message: { content: string } }[];
+  error?: { code: string; message: string };
 }
 
-const ask = (id: string) =>
-  page.evaluate(
-    async ([apiKey, name, url, timeout]) => {
-      const began = performance.now();
-      const content = [
-        { type: 'text', text: 'What is it?' },
-        { type: 'image_url', image_url: { url } },
-      ];
-      const response = await fetch('/v1/chat/completions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({
-          model: name,
-          messages: [{ role: 'user', content }],
-          max_tokens: 4,
-          temperature: 0,
-        }),
-        signal: AbortSignal.timeout(timeout),
-      });
-      const { choices, error } = (await response.json()) as {
-        choices?: { message: { content: string } }[];
-        error?: { code: string; message: string };
-      };
-      const ms = performance.now() - began;
-      return { status: response.status, text: choices?.[0]?.message.content, ...error, ms };
-    },
-    [key, id, dataUrl(PICTURES[0] ?? Buffer.alloc(0)), 2 * MAX_MS] as const,
-  );
+async function ask(id: string) {
+  const began = performance.now();
+  const content = [
+    { type: 'text', text: 'What is it?' },
+    { type: 'image_url', image_url: { url: dataUrl(PICTURES[0] ?? Buffer.alloc(0)) } },
+  ];
+  const json = { model: id, messages: [{ role: 'user', content }], max_tokens: 4, temperature: 0 };
+  const { status, body } = await send<Answer>(page, key, '/v1/chat/completions', json);
+  const ms = performance.now() - began;
+  return { status, text: body.choices?.[0]?.message.content, ...body.error, ms };
+}
 
 test(
   `a projector that lies is refused by name, and its model harms no other (${count} damaged, seed ${seed})`,

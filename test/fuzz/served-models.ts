@@ -5,7 +5,6 @@ import 'fake-indexeddb/auto';
 
 import { catalogDirectory } from '../../src/service/model-list/models.ts';
 import { createService } from '../../src/service/service.ts';
-import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { ModelKind } from '../../src/jobs/kinds.ts';
 import { createResponseStore } from '../../src/database/response-store.ts';
 import { KeyAdministrator } from '../../src/keys/key-administrator.ts';
@@ -14,8 +13,8 @@ import { routedEngine } from '../../src/routing/routed-engine.ts';
 import { Servers } from '../../src/routing/servers.ts';
 import { listen } from '../support/listen.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
-import { serverVariant } from '../support/small-variant.ts';
 import { FakeLocks } from '../support/fake-locks.ts';
+import { serverVariant, catalogOf, modelOf } from '../support/catalogs.ts';
 
 export interface ServedModels {
   /** Answers the requests to the models `chat`, `speech` and `voice`. */
@@ -43,22 +42,15 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
     });
   });
   const baseUrl = `${await listen(server)}/v1`;
-  const model = (id: string, kind: ModelKind, isServed: boolean) => ({
-    id,
-    kind,
-    created: 1,
-    variants: isServed ? [serverVariant(id, baseUrl, { contextLength })] : [],
-  });
-  const catalog: Catalog = {
-    ownedBy: 'test',
-    models: [
-      model('chat', 'chat', true),
-      model('speech', 'transcription', true),
-      model('voice', 'speech', true),
-      model('device-chat', 'chat', false),
-      model('device-speech', 'transcription', false),
-    ],
-  };
+  const served = (id: string, kind: ModelKind) =>
+    modelOf(id, [serverVariant(id, baseUrl, { contextLength })], kind);
+  const catalog = catalogOf(
+    served('chat', 'chat'),
+    served('speech', 'transcription'),
+    served('voice', 'speech'),
+    modelOf('device-chat'),
+    modelOf('device-speech', [], 'transcription'),
+  );
   const { manager: locks } = new FakeLocks();
   const { key } = await new KeyAdministrator('/', locks).issue({ label: 'test', limits: WIDE });
   const keys = createKeyStore('/', locks);

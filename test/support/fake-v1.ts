@@ -13,6 +13,8 @@ export interface FakeReplyOf {
   error?: { status: number; code?: string };
   /** The stream never ends. */
   hangs?: boolean;
+  /** The stream ends before its last line. */
+  isCut?: boolean;
 }
 
 const words = (value: unknown): number => JSON.stringify(value).split(/\W+/).filter(Boolean).length;
@@ -66,7 +68,7 @@ export function fakeV1(contextLength = 1000, capabilities = ['chat', 'tools']) {
           for (const chunk of chunks)
             controller.enqueue(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`));
           if (reply.hangs) return;
-          controller.enqueue(encoder.encode('data: [DONE]\n\n'));
+          if (!reply.isCut) controller.enqueue(encoder.encode('data: [DONE]\n\n'));
           controller.close();
         },
       }),

@@ -7,19 +7,3 @@ const { toolChooser: _, ...alone } = whole;
 
 /** The default catalog's smallest chat model, for catalogs without an embedding model that chooses tools. */
 export const small: VariantOf<'wllama'> = alone;
-
-/** A model of a server. */
-export const serverVariant = (
-  name: string,
-  baseUrl: string,
-  more: Partial<VariantOf<'upstream'>> = {},
-): VariantOf<'upstream'> => ({
-  engine: 'upstream',
-  name,
-  license: 'MIT',
-  contextLength: 2048,
-  files: [],
-  baseUrl,
-  model: 'theirs',
-  ...more,
-});

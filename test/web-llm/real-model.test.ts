@@ -10,6 +10,7 @@ import { findRoot, treeBytes } from '../support/process-memory.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
 import type { Abort } from '../support/web-llm/web-llm-worker.ts';
+import { chatJob } from '../support/chat-job.ts';
 
 const urls = mlcUrls();
 if (urls === null) throw new Error(MLC_HOW);
@@ -80,19 +81,15 @@ async function load(name: string): Promise<string[]> {
   return phases;
 }
 
-const job = (content: string | ChatMessage[], more: Partial<ChatJob> = {}): ChatJob => ({
-  kind: 'chat',
-  model: 'm',
-  input: { messages: typeof content === 'string' ? [{ role: 'user', content }] : content },
-  sampling: { temperature: 0, topP: 1 },
-  maxTokens: 24,
-  ...more,
-});
+const job = (content: string | ChatMessage[], more: Partial<ChatJob> = {}): ChatJob => {
+  const messages: ChatMessage[] = typeof content === 'string' ? [{ role: 'user', content }] : content;
+  return chatJob({ input: { messages }, maxTokens: 24, ...more });
+};
 
-async function chat(chatJob: ChatJob, abort: Abort = {}, name = variant.name) {
+async function chat(asked: ChatJob, abort: Abort = {}, name = variant.name) {
   const { events, failure, milliseconds } = await page.evaluate(
-    ([model, asked, after]) => window.webLlm.chat(model, asked, after),
-    [name, chatJob, abort] as const,
+    ([model, given, after]) => window.webLlm.chat(model, given, after),
+    [name, asked, abort] as const,
   );
   const deltas = events.flatMap((event: ChatEvent) => (event.type === 'delta' ? [event.delta] : []));
   const done = events.find((event: ChatEvent) => event.type === 'done');

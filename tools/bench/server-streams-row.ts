@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
 
-import { serverVariant } from '../../test/support/small-variant.ts';
+import { serverVariant } from '../../test/support/catalogs.ts';
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
 import { PacedServer } from '../../test/support/paced-server.ts';

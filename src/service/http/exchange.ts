@@ -48,7 +48,7 @@ export function arrive(
   const header = request.headers.get('x-request-id');
   const requestId = header !== null && REQUEST_ID.test(header) ? header : id;
   const { method, url } = request;
-  const trace = new RequestTrace(log, { id: requestId, method, path: new URL(url).pathname, client });
+  const trace = new RequestTrace(log, { id, requestId, method, path: new URL(url).pathname, client });
   return {
     id,
     requestId,

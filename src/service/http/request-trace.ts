@@ -7,6 +7,7 @@ const LOGGED_NAME_CHARACTERS = 200;
 const LOGGED_URL_CHARACTERS = 2048;
 
 type Publish = (entry: RequestLogEntry) => void;
+type Asked = Pick<RequestLogEntry, 'id' | 'requestId' | 'method' | 'path' | 'client'>;
 
 /** Log entry of one request, published when its body is read, at its first token and at its end. */
 export class RequestTrace {
@@ -17,7 +18,7 @@ export class RequestTrace {
   continued = false;
   #isOpen = false;
 
-  constructor(publish: Publish, request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>) {
+  constructor(publish: Publish, request: Asked) {
     this.#publish = publish;
     const { path, client } = request;
     this.#entry = {

@@ -214,7 +214,12 @@ test('refused texts stay editable, and controls without effect are disabled', as
   await page.waitForTimeout(500);
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByText('You stopped it here.').waitFor();
-  await page.getByRole('button', { name: 'Edit and send as another version' }).click();
+  // At once: the editor must not take the focus from the message field, and with it the next text, a frame later.
+  await page.getByRole('button', { name: 'Edit and send as another version' }).evaluate(async (button) => {
+    (button as HTMLButtonElement).click();
+    for (let microtasks = 0; microtasks < 20; microtasks++) await Promise.resolve();
+    if (document.activeElement?.ariaLabel !== 'Edit your message') throw new Error('The focus comes later.');
+  });
   await say('Write another one.');
   await page.getByRole('button', { name: 'Stop' }).waitFor();
   await edit.press('Escape');

@@ -2,29 +2,18 @@ import { createHash } from 'node:crypto';
 
 import { prebuiltAppConfig } from '@mlc-ai/web-llm';
 import { expect, test } from 'vitest';
-import type { Catalog, CatalogModel, VariantOf } from '../../../src/catalog/catalog.ts';
+import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { withBuiltIn } from '../../../src/catalog/with-built-in.ts';
 import { CatalogError, extendCatalog, parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { DEFAULT_CATALOG_HASH } from '../../../src/catalog/default-catalog-hash.ts';
+import { ggufVariant, modelOf, serverVariant } from '../../support/catalogs.ts';
 
-const gguf: VariantOf<'wllama'> = {
-  engine: 'wllama',
-  name: 'own-q8',
-  license: 'MIT',
-  contextLength: 2048,
+const gguf = ggufVariant('own-q8', {
   files: [{ path: 'own/model.gguf', bytes: 5, sha256: 'a'.repeat(64) }],
-};
-const server: VariantOf<'upstream'> = {
-  engine: 'upstream',
-  name: 'our-server',
-  license: 'Apache-2.0',
-  contextLength: 32_768,
-  files: [],
-  baseUrl: 'https://models.example.com/v1',
-  model: 'large',
-};
-const own: CatalogModel = { id: 'own-1', kind: 'chat', created: 1, variants: [gguf] };
+});
+const server = serverVariant('our-server', 'https://models.example.com/v1', { model: 'large' });
+const own = modelOf('own-1', [gguf]);
 const catalog = (model: object, more: object = {}): unknown => ({
   ownedBy: 'us',
   models: [{ ...own, ...model }],

@@ -4,19 +4,14 @@ import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts'
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { SpecialTokens } from '../../../src/chat-template/chat-template.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const none = { bos: null, eos: null, reserved: [] };
 const chatMl = { ...none, chatMl: true };
 const user: ChatMessage = { role: 'user', content: 'Hello' };
 
 const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob> = {}) =>
-  prompt.open({
-    kind: 'chat',
-    model: 'm',
-    input: { messages },
-    sampling: { temperature: 1, topP: 1 },
-    ...more,
-  });
+  prompt.open(chatJob({ input: { messages }, ...more }));
 
 test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
   const prompt = new ChatPrompt(null, chatMl, false);
@@ -42,8 +37,9 @@ test('gives ids of nine letters and digits to a template that requires them', ()
     { role: 'tool', content: 'rain', toolCallId: id },
   ];
   const prompt = new ChatPrompt(mistral, none, false);
-  expect(open(prompt, turns('aB3dE6gH9')).prompt).toBe('weather aB3dE6gH9 aB3dE6gH9=rain');
-  expect(open(prompt, turns('call_1')).prompt).toBe('weather call00000 call00000=rain');
+  expect(open(prompt, [...turns('call_1'), ...turns('call00000')]).prompt).toBe(
+    'weather call00000 call00000=rainweather call00001 call00001=rain',
+  );
 });
 
 const turn = `{{ m.role + ':' + m.content + ';' }}`;
@@ -489,12 +485,7 @@ test("a client's text is no marker of an image", () => {
   const prompt = new ChatPrompt('{{ messages[0].content }}', { ...none, reserved }, false);
   const content = 'a<__media__>b<fake_token_around_image>';
   const images = [{ at: 1, url: '/a', param: '' }];
-  const job: ChatJob = {
-    kind: 'chat',
-    model: 'm',
-    input: { messages: [{ role: 'user', content, images }] },
-    sampling: { temperature: 1, topP: 1 },
-  };
+  const job = chatJob({ input: { messages: [{ role: 'user', content, images }] } });
   expect(prompt.open(job, '<__media__>').prompt).toBe('a<__media__>< __media__>b< fake_token_around_image>');
 });
 
@@ -505,11 +496,6 @@ test('puts a marker into the place of each image', () => {
     { at: 3, url: '/c', param: '' },
   ];
   const prompt = new ChatPrompt('{% for m in messages %}{{ m.content }};{% endfor %}', none, false);
-  const job: ChatJob = {
-    kind: 'chat',
-    model: 'm',
-    input: { messages: [{ role: 'user', content: 'onetwo', images }, user] },
-    sampling: { temperature: 1, topP: 1 },
-  };
+  const job = chatJob({ input: { messages: [{ role: 'user', content: 'onetwo', images }, user] } });
   expect(prompt.open(job, '<image>').prompt).toBe('<image>one<image><image>two;Hello;');
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ClientText } from '../../../src/chat-template/client-text.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const folder = new URL('templates/', import.meta.url);
 const CHATML =
@@ -60,14 +61,7 @@ function render(
   const tokens = { bos: '<s>', eos: '</s>', reserved, userDefined };
   const prompt = prompts.get(key) ?? new ChatPrompt(source, tokens, false);
   prompts.set(key, prompt);
-  const job: ChatJob = {
-    kind: 'chat',
-    model: 'm',
-    input: { messages },
-    sampling: { temperature: 1, topP: 1 },
-    ...more,
-  };
-  return prompt.open(job).prompt;
+  return prompt.open(chatJob({ input: { messages }, ...more })).prompt;
 }
 
 /** A conversation with texts of the caller in all of its fields. */
@@ -167,9 +161,10 @@ test.each([
   [
     "{% for m in messages %}{% if m.role == 'tool' %}<result>{{ m.content }}</result>{% else %}<u>{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}{% endfor %}{% endif %}{% endfor %}<think>",
   ],
+  ["{% for m in messages %}{{ '### <u>' + m.content }}{% endfor %}"],
 ])('user-defined tokens that mark turns or results are reserved: %s', (source) => {
   const marks = ['<用户>', '<AI>', '[|user|]', '[|assistant|]', '<u>', '<result>', '</result>'];
-  const others = ['<think>', '<tool_call>', 'user', '\n'];
+  const others = ['<think>', '<tool_call>', 'user', '\n', '###'];
   const shown = (text: string) =>
     render(source, [], [...conversation(() => 'x'), { role: 'user', content: text }], {}, [
       ...marks,

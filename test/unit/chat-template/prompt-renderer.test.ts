@@ -3,19 +3,14 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type PromptFormat, templateWorker } from '../../../src/chat-template/template-worker.ts';
 import { PromptRenderer, templateFault } from '../../../src/chat-template/prompt-renderer.ts';
-import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { holdLock } from '../../../src/protocol/locks.ts';
 import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const SOURCE = '{{ messages[0].content }}';
 const never = new AbortController().signal;
-const job: ChatJob = {
-  kind: 'chat',
-  model: 'm',
-  input: { messages: [{ role: 'user', content: 'Hello' }] },
-  sampling: { temperature: 1, topP: 1 },
-};
+const job = chatJob();
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 

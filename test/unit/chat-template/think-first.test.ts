@@ -3,15 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { answerPrompt, ThinkFirst, type Completion } from '../../../src/chat-template/think-first.ts';
 import type { ThinkTags } from '../../../src/chat-template/think-tags.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const tags = { open: '<think>', close: '</think>' };
-const job: ChatJob = {
-  kind: 'chat',
-  model: 'm',
-  input: { messages: [] },
-  sampling: { temperature: 0, topP: 1 },
-  reasoning: { effort: 'medium' },
-};
+const job = chatJob({ reasoning: { effort: 'medium' } });
 
 /** Completes each prompt with the next of these texts, a character a token. */
 function engine(...texts: string[]) {

@@ -405,10 +405,11 @@ describe('a prompt', () => {
     const { asked, replies } = install();
     const execute = vi.fn(async ({ city }: { city: string }) => `rain in ${city}`);
     const session = await LanguageModel.create(withTools(execute));
-    const call = (city: string) => ({ name: 'weather', arguments: JSON.stringify({ city }) });
-    replies.push({ toolCalls: [call('Oslo'), call('Rome')] });
+    const call = (city: string, more = '') => ({ name: 'weather', arguments: `{"city":"${city}"${more}}` });
+    replies.push({ toolCalls: [call('Oslo'), call('Rome', ',"ids":[2512292042121000001,1.0]')] });
     expect(await session.prompt('Weather?')).toBe('one two');
-    expect(execute.mock.calls).toEqual([[{ city: 'Oslo' }], [{ city: 'Rome' }]]);
+    const ids = [2512292042121000001n, 1];
+    expect(execute.mock.calls).toEqual([[{ city: 'Oslo' }], [{ city: 'Rome', ids }]]);
     expect(asked[0]?.['tools']).toMatchObject([{ function: { name: 'weather' } }]);
     expect(asked[1]?.messages.slice(1)).toMatchObject([
       { role: 'assistant', tool_calls: [{ id: 'call_0' }, { id: 'call_1' }] },
@@ -568,13 +569,14 @@ describe('a prompt', () => {
   });
 
   test.each([
-    [{ status: 401 }, 'NotAllowedError'],
-    [{ status: 400, code: 'invalid_json_schema' }, 'NotSupportedError'],
-    [{ status: 500, code: 'engine_failed' }, 'UnknownError'],
-  ])('whose answer is %o fails, and leaves no trace', async (error, expected) => {
+    [{ error: { status: 401 } }, 'NotAllowedError'],
+    [{ error: { status: 400, code: 'invalid_json_schema' } }, 'NotSupportedError'],
+    [{ error: { status: 500, code: 'engine_failed' } }, 'UnknownError'],
+    [{ isCut: true }, 'UnknownError'],
+  ])('whose answer is %o fails, and leaves no trace', async (reply, expected) => {
     const { asked, replies } = install();
     const session = await LanguageModel.create();
-    replies.push({ error });
+    replies.push(reply);
     expect(await name(session.prompt('lost'))).toBe(expected);
     await session.prompt('x');
     expect(asked[1]?.messages).toEqual([{ role: 'user', content: 'x' }]);

@@ -1,10 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
-import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { createRequester } from '../../../src/link/requester.ts';
 import { linked } from '../../../src/link/find-engine.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 const locks = new FakeLocks();
 const site = new FakeSite();
@@ -27,14 +27,8 @@ function lead(): FakeLeader {
 
 async function ask(): Promise<void> {
   const signal = new AbortController().signal;
-  const job = {
-    kind: 'chat' as const,
-    model: 'amber-phoenix-4',
-    input: { messages: [{ role: 'user' as const, content: 'Hello' }] },
-    sampling: { temperature: 0, topP: 1 },
-  } satisfies ChatJob;
   const types: string[] = [];
-  for await (const { type } of client.run(job, { id: crypto.randomUUID(), signal })) types.push(type);
+  for await (const { type } of client.run(chatJob(), { id: crypto.randomUUID(), signal })) types.push(type);
   expect(types).toEqual(['accepted', 'done']);
 }
 

@@ -21,15 +21,11 @@ import {
 } from './fake-leader.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
+import { chatJob } from '../../support/chat-job.ts';
 
 virtualTime();
 
-const chatJob: ChatJob = {
-  kind: 'chat',
-  model: 'amber-phoenix-4',
-  input: { messages: [{ role: 'user', content: 'Hello' }] },
-  sampling: { temperature: 0, topP: 1 },
-};
+const HELLO = chatJob({ model: 'amber-phoenix-4' });
 
 let site: FakeSite;
 let locks: FakeLocks;
@@ -120,7 +116,7 @@ describe('a chat', () => {
       send(asked.length < 5 ? { type: 'paused' } : done(1));
     });
     const origin = { client: 'page', request: 'r1', background: true } as const;
-    const events = await collect(client.run({ ...chatJob, maxTokens: 9 }, { ...ask(), origin }));
+    const events = await collect(client.run({ ...HELLO, maxTokens: 9 }, { ...ask(), origin }));
     expect(textOf(events)).toBe('1 2 3 4 5 ');
     expect(asked.map((question) => question.type === 'job' && question.pauses)).toEqual([0, 1, 2, 3, 4]);
     expect(asked[4]).toMatchObject({
@@ -147,7 +143,7 @@ describe('a chat', () => {
       };
       const leader = lead(answer);
       const origin = { client: 'page', request: 'r1', background: true, mayBeRepeated: true } as const;
-      await collect(client.run(chatJob, { ...ask(), origin: { ...origin, attempt: 1 } }));
+      await collect(client.run(HELLO, { ...ask(), origin: { ...origin, attempt: 1 } }));
       expect(origins).toEqual([{ ...origin, attempt: 1 }, origin]);
     },
   );
@@ -159,7 +155,7 @@ describe('a chat', () => {
       heldWhileAsked = locks.heldNames();
       for (const message of [accepted(), delta('a'), delta('b'), done(2)]) send(message);
     });
-    const events = await collect(client.run(chatJob, ask()));
+    const events = await collect(client.run(HELLO, ask()));
     expect(events.map(({ type }) => type)).toEqual(['accepted', 'delta', 'delta', 'done']);
     expect(heldWhileAsked).toContain(requestLock('/', 'r1'));
     await tick();
@@ -176,7 +172,7 @@ describe('a chat', () => {
     });
     const credits = (): number =>
       port?.heard.reduce((sum, message) => sum + (message.type === 'credit' ? message.count : 0), 0) ?? 0;
-    const iterator = client.run(chatJob, ask())[Symbol.asyncIterator]();
+    const iterator = client.run(HELLO, ask())[Symbol.asyncIterator]();
     await iterator.next();
     await tick(30);
     expect(credits()).toBe(0);
@@ -188,7 +184,7 @@ describe('a chat', () => {
 
   it('waits for a leader that comes later', async () => {
     const client = setUp();
-    const events = collect(client.run(chatJob, ask()));
+    const events = collect(client.run(HELLO, ask()));
     await tick(200);
     lead(({ send }) => [accepted(), delta('late'), done(1)].forEach((message) => send(message)));
     expect(textOf(await events)).toBe('late');
@@ -196,7 +192,7 @@ describe('a chat', () => {
 
   it('says so when no tab offers an engine in time', async () => {
     const client = setUp(300);
-    await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({
+    await expect(collect(client.run(HELLO, ask()))).rejects.toMatchObject({
       wire: { status: 500, code: 'engine_unavailable' },
     });
     await tick();
@@ -207,7 +203,7 @@ describe('a chat', () => {
     const client = setUp(300);
     const url = 'https://site.example/app?view=1#/notes';
     for (const name of [leaderLock('/'), leaderUrlLock('/', url)]) await holdLock(locks.manager, name);
-    await expect(collect(client.run(chatJob, ask()))).rejects.toThrow(
+    await expect(collect(client.run(HELLO, ask()))).rejects.toThrow(
       `The tab ${url}, which holds the Web Lock localtext:leader, did not respond within 0 s.`,
     );
   });
@@ -215,7 +211,7 @@ describe('a chat', () => {
   it('refuses a worker of another version', async () => {
     const client = setUp();
     lead(() => {}).version = 999;
-    await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({
+    await expect(collect(client.run(HELLO, ask()))).rejects.toMatchObject({
       wire: { code: 'protocol_mismatch' },
     });
   });
@@ -228,7 +224,7 @@ describe('a chat', () => {
       asked.send(accepted());
     });
     const abort = new AbortController();
-    const iterator = client.run(chatJob, ask('r2', abort.signal))[Symbol.asyncIterator]();
+    const iterator = client.run(HELLO, ask('r2', abort.signal))[Symbol.asyncIterator]();
     await iterator.next();
     if (way === 'return') await iterator.return?.();
     else {
@@ -269,7 +265,7 @@ describe('when the engine dies', () => {
       void sleep(20).then(() => first.die());
     });
     const stages: string[] = [];
-    for await (const event of client.run(chatJob, ask())) {
+    for await (const event of client.run(HELLO, ask())) {
       if (event.type !== 'stage') continue;
       stages.push(event.stage);
       if (event.stage === 'loading')
@@ -279,14 +275,14 @@ describe('when the engine dies', () => {
   });
 
   it('asks the next one the same when nothing had come', async () => {
-    const { events, asked } = await handOver(chatJob, [], [accepted(), delta('whole'), done(1)]);
-    expect(asked).toMatchObject([1, 2].map(() => ({ id: 'r1', job: chatJob })));
+    const { events, asked } = await handOver(HELLO, [], [accepted(), delta('whole'), done(1)]);
+    expect(asked).toMatchObject([1, 2].map(() => ({ id: 'r1', job: HELLO })));
     expect(textOf(events)).toBe('whole');
   });
 
   it('goes on from the text so far, and counts once', async () => {
     const { events, asked } = await handOver(
-      { ...chatJob, maxTokens: 10 },
+      { ...HELLO, maxTokens: 10 },
       [accepted(7), delta('One '), delta('two ')],
       [accepted(9), delta('three'), done(1, 9)],
     );
@@ -309,7 +305,7 @@ describe('when the engine dies', () => {
     ],
   ])('goes on %s after the thoughts so far', async (_, before, job) => {
     const { events, asked } = await handOver(
-      { ...chatJob, maxTokens: 10 },
+      { ...HELLO, maxTokens: 10 },
       [accepted(7), ...before],
       [accepted(9), delta('ur.'), done(1, 9)],
     );
@@ -318,14 +314,14 @@ describe('when the engine dies', () => {
   });
 
   it('needs no further engine when only the last word was missing', async () => {
-    const job = { ...chatJob, maxTokens: 2 };
+    const job = { ...HELLO, maxTokens: 2 };
     const { events, asked } = await handOver(job, [accepted(), delta('a'), delta('b')], []);
     expect(asked).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 2 } });
   });
 
   const constrained: ChatJob = {
-    ...chatJob,
+    ...HELLO,
     sampling: { temperature: 1, topP: 1 },
     constraint: { kind: 'json_object' },
   };
@@ -402,7 +398,7 @@ describe('when the engine dies', () => {
       },
     });
     const { events } = await handOver(
-      { ...chatJob, topLogprobs: 0 },
+      { ...HELLO, topLogprobs: 0 },
       [accepted(), spoken('a'), spoken('b')],
       [accepted(), spoken('a'), spoken('b', 'c'), spoken('d'), done(4)],
     );
@@ -420,7 +416,7 @@ describe('when the engine dies', () => {
         asked++;
         send(failure(code));
       });
-      await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({ wire: { code } });
+      await expect(collect(client.run(HELLO, ask()))).rejects.toMatchObject({ wire: { code } });
       expect(asked).toBe(3);
     },
   );
@@ -432,7 +428,7 @@ describe('when the engine dies', () => {
       const rest = resumed ? [delta('two'), done(1)] : [delta('One '), failure('engine_crashed')];
       for (const message of [accepted(), ...rest]) send(message);
     });
-    expect(textOf(await collect(client.run(chatJob, ask())))).toBe('One two');
+    expect(textOf(await collect(client.run(HELLO, ask())))).toBe('One two');
   });
 
   it('counts no tab that was closed', async () => {
@@ -449,7 +445,7 @@ describe('when the engine dies', () => {
       });
     };
     leadAndLeave();
-    expect(textOf(await collect(client.run(chatJob, ask())))).toBe('at last');
+    expect(textOf(await collect(client.run(HELLO, ask())))).toBe('at last');
   });
 
   it('gives up on a question that kills two in a row', async () => {
@@ -463,7 +459,7 @@ describe('when the engine dies', () => {
       });
     };
     kill();
-    await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({
+    await expect(collect(client.run(HELLO, ask()))).rejects.toMatchObject({
       wire: { code: 'engine_failed' },
     });
     expect(killed).toBe(2);

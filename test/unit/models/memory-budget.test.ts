@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
+import type { Variant } from '../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
@@ -7,33 +7,19 @@ import { sleep, virtualTime } from '../../support/virtual-time.ts';
 import { claim } from '../../support/claim.ts';
 import { LoadedModels } from '../../../src/models/loaded-models.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
+import { catalogOf, ggufVariant, modelOf } from '../../support/catalogs.ts';
 
 virtualTime();
 
 const never = new AbortController().signal;
-const variant = (name: string, memoryBytes = 100): Variant => ({
-  engine: 'wllama',
-  name,
-  license: 'MIT',
-  contextLength: 9,
-  files: [],
-  needs: { memoryBytes },
-});
+const variant = (name: string, memoryBytes = 100): Variant => ggufVariant(name, { needs: { memoryBytes } });
 
 /** Models `a`, `b`, `c`, each of 100 bytes in memory, unless others are given. */
 function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
   const loaded = new Set<string>();
   let most = 0;
   let fail: (name: string) => ErrorCode | null = () => null;
-  const catalog: Catalog = {
-    ownedBy: 'us',
-    models: ['a', 'b', 'c'].map((id) => ({
-      id,
-      kind: 'chat',
-      created: 0,
-      variants: variants[id] ?? [variant(id)],
-    })),
-  };
+  const catalog = catalogOf(...['a', 'b', 'c'].map((id) => modelOf(id, variants[id] ?? [variant(id)])));
   const load = async ({ name }: Variant): Promise<Engine> => {
     const code = fail(name);
     if (code !== null) throw new ServiceError({ code, message: `${name} ${code}` });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
+import type { Variant } from '../../../src/catalog/catalog.ts';
 import { ENGINES } from '../../../src/engines/index.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { Estimates } from '../../../src/models/memory-budget.ts';
@@ -10,31 +10,15 @@ import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { openStore } from '../weights/open-store.ts';
 import { hashBlob } from '../../../src/weights/integrity/integrity-record.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
+import { catalogOf, ggufVariant, modelOf, serverVariant } from '../../support/catalogs.ts';
 
 const blob = new Blob(['some weights']);
 const file = { path: 'a.gguf', bytes: blob.size, sha256: (await hashBlob(blob)).sha256 };
-const stored: Variant = {
-  engine: 'wllama',
-  name: 'stored',
-  license: 'MIT',
-  contextLength: 1024,
-  files: [file],
-};
+const stored = ggufVariant('stored', { files: [file] });
 const hub = { repository: 'o/r', revision: 'main', folder: 'f', approximateBytes: 1000 };
 const remote: Variant = { ...stored, name: 'remote', files: [], hub };
-const server: Variant = {
-  ...stored,
-  engine: 'upstream',
-  name: 'server',
-  files: [],
-  baseUrl: 'https://a.example',
-  model: 'm',
-};
 const estimate = { memoryBytes: 3, promptStateBytes: 1, downloadBytes: 2 };
-const catalog: Catalog = {
-  ownedBy: 'us',
-  models: [{ id: 'm', kind: 'chat', created: 0, variants: [stored, remote, server] }],
-};
+const catalog = catalogOf(modelOf('m', [stored, remote, serverVariant('server', 'https://a.example')]));
 
 test('time counts what is not stored; without a known speed there is none', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.invalid/models/');

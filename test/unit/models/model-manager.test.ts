@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 
 import { expect, test, vi } from 'vitest';
 
-import type { Catalog, CatalogModel, Variant, VariantOf } from '../../../src/catalog/catalog.ts';
+import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { ENGINES } from '../../../src/engines/index.ts';
@@ -14,6 +14,7 @@ import { openStore } from '../weights/open-store.ts';
 import { plainDevice } from '../engine-kit/plain-device.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 import { listen } from '../../support/listen.ts';
+import { ggufVariant, mlcVariant, modelOf } from '../../support/catalogs.ts';
 
 const room = async () => ({ needed: 0, free: null });
 const never = new AbortController().signal;
@@ -32,24 +33,15 @@ async function serve(files: Record<string, string>) {
   return { asked, url: await listen(server) };
 }
 
-const big = (library: string): VariantOf<'web-llm'> => ({
-  engine: 'web-llm',
-  name: 'big',
-  license: 'Apache-2.0',
-  contextLength: 4096,
-  files: [],
-  library,
-  hub: { repository: 'o/big', revision: 'main', folder: 'mlc/big', approximateBytes: 5 },
-  needs: { webgpu: true },
-});
-const small: Variant = {
-  engine: 'wllama',
-  name: 'small',
-  license: 'Apache-2.0',
-  contextLength: 4096,
+const big = (library: string) =>
+  mlcVariant('big', library, {
+    hub: { repository: 'o/big', revision: 'main', folder: 'mlc/big', approximateBytes: 5 },
+    needs: { webgpu: true },
+  });
+const small = ggufVariant('small', {
   files: [{ path: 'small.gguf', bytes: 5, sha256: sha256('small') }],
-};
-const model = (...variants: Variant[]): CatalogModel => ({ id: 'm', kind: 'chat', created: 0, variants });
+});
+const model = (...variants: Variant[]) => modelOf('m', variants);
 
 const tree = JSON.stringify([
   { type: 'file', path: 'mlc-chat-config.json', size: 2, oid: 'a' },

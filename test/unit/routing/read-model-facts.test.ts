@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
-import type { Catalog, VariantOf } from '../../../src/catalog/catalog.ts';
 import { storeFacts, writeSettings } from '../../../src/database/database.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
 import { Servers } from '../../../src/routing/servers.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
+import { catalogOf, modelOf, serverVariant } from '../../support/catalogs.ts';
 
 const facts = { context_length: 8192, capabilities: ['chat' as const], loaded: true };
 let scope: string;
@@ -32,19 +32,8 @@ test('the facts of a former catalog are forgotten', async () => {
   expect([...(await readDeviceFacts(scope, locks))]).toEqual([]);
 });
 
-const server: VariantOf<'upstream'> = {
-  engine: 'upstream',
-  name: 's',
-  license: 'MIT',
-  files: [],
-  contextLength: 32768,
-  baseUrl: 'https://models.example.com/v1',
-  model: 'x',
-};
-const catalog: Catalog = {
-  ownedBy: 'us',
-  models: [{ id: 'm', kind: 'chat', created: 1, variants: [server] }],
-};
+const server = serverVariant('s', 'https://models.example.com/v1', { contextLength: 32768 });
+const catalog = catalogOf(modelOf('m', [server]));
 
 test('where a server answers, its own facts are told: its size and place in memory are not known', async () => {
   const servers = new Servers(scope, () => undefined);

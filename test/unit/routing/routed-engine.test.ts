@@ -16,14 +16,11 @@ import { keepLock, requestLock, requestsRun } from '../../../src/protocol/locks.
 import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { listen } from '../../support/listen.ts';
+import { chatJob } from '../../support/chat-job.ts';
+import { serverVariant } from '../../support/catalogs.ts';
 
 const never = new AbortController().signal;
-const job = {
-  kind: 'chat' as const,
-  model: 'm',
-  input: { messages: [{ role: 'user' as const, content: 'hi' }] },
-  sampling: { temperature: 0, topP: 1 },
-};
+const job = chatJob();
 
 const { manager: locks } = new FakeLocks();
 
@@ -159,14 +156,7 @@ function models(
   passThrough?: number[],
   { route, order }: Options = {},
 ) {
-  const upstream = {
-    ...common,
-    engine: 'upstream' as const,
-    name: 'server',
-    baseUrl,
-    model: 'theirs',
-    ...(passThrough && { passThrough }),
-  };
+  const upstream = serverVariant('server', baseUrl, { ...(passThrough && { passThrough }) });
   const variant: Variant = kind === 'chat' ? upstream : { ...upstream, dimensions: 1 };
   const variants = next === 'none' ? [variant] : [variant, onDeviceVariant('small')];
   const model: CatalogModel = {

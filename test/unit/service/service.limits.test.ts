@@ -6,6 +6,7 @@ import { ALL_ENDPOINTS, ENDPOINTS } from '../../../src/service/endpoints.ts';
 import { catalogDirectory } from '../../../src/service/model-list/models.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
+import { catalogOf, modelOf } from '../../support/catalogs.ts';
 
 const PATH = '/v1/chat/completions';
 
@@ -153,16 +154,14 @@ describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => 
     form.set('model', 'coral-wren-4');
     return form;
   };
-  const created = 1_700_000_000;
-  const models = catalogDirectory(async () => ({
-    ownedBy: 'localtext',
-    models: [
-      { id: 'amber-phoenix-4', kind: 'chat', created, variants: [] },
-      { id: 'coral-wren-4', kind: 'transcription', created, variants: [] },
-      { id: 'silver-lark-4', kind: 'speech', created, variants: [] },
-      { id: 'jade-mole-4', kind: 'embedding', created, variants: [] },
-    ],
-  }));
+  const models = catalogDirectory(async () =>
+    catalogOf(
+      modelOf('amber-phoenix-4'),
+      modelOf('coral-wren-4', [], 'transcription'),
+      modelOf('silver-lark-4', [], 'speech'),
+      modelOf('jade-mole-4', [], 'embedding'),
+    ),
+  );
   const limited = async (limits: Partial<KeyLimits>) => {
     const fake = await fakeService({ models, issue: { limits } });
     return { ...fake, send: (content: BodyInit) => fake.fetch(path, { method: 'POST', body: content }) };

@@ -17,7 +17,7 @@ describe('the log', () => {
     const response = await fetch(PATH, { ...chat({ stream: true }), headers: { 'x-request-id': 'mine' } });
     await response.text();
     const [first, ...rest] = entries;
-    expect(first).toMatchObject({ id: 'mine', state: 'running', method: 'POST', path: PATH, status: null });
+    expect(first).toMatchObject({ requestId: 'mine', state: 'running', path: PATH, status: null });
     expect(rest.at(-1)).toMatchObject({
       state: 'done',
       keyLabel: 'notes',
@@ -34,7 +34,8 @@ describe('the log', () => {
       responseBody: { text: 'Hello, world!', truncated: false },
     });
     expect(rest.at(-1)?.requestBody?.text).toContain('Say hello.');
-    expect(new Set(entries.map(({ id }) => id))).toEqual(new Set(['mine']));
+    await (await fetch(PATH, { ...chat(), headers: { 'x-request-id': 'mine' } })).text();
+    expect(new Set(entries.map(({ id, requestId }) => `${id} ${requestId}`))).toHaveLength(2);
     expect(JSON.stringify(entries)).not.toContain(key);
     expect(entries.length).toBeLessThan(8);
   });

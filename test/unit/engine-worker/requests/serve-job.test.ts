@@ -11,6 +11,7 @@ import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
+import { chatJob } from '../../../support/chat-job.ts';
 
 const never = new AbortController().signal;
 const common = { license: 'MIT', contextLength: 9, files: [] };
@@ -59,14 +60,7 @@ function manager(variants: Variant[], error = refused('unsupported_value')) {
 
 async function ask(models: ModelManager, more: Partial<ChatJob> = {}) {
   const events: ChatEvent[] = [];
-  const job: ChatJob = {
-    kind: 'chat',
-    model: 'm',
-    input: { messages: [] },
-    sampling: { temperature: 1, topP: 1 },
-    ...more,
-  };
-  await serveJob(models, { id: 'r', job, imageOrigins: [] }, never, {
+  await serveJob(models, { id: 'r', job: chatJob(more), imageOrigins: [] }, never, {
     onStage: () => undefined,
     send: (event) => void events.push(event),
   });
@@ -139,14 +133,8 @@ test('a load ends with the last request that waits for it, though others were re
   const turnedAway = new Set<AbortController>();
   const requests = Array.from({ length: 80 }, async (_, id) => {
     const abort = new AbortController();
-    const job: ChatJob = {
-      kind: 'chat',
-      model: 'm',
-      input: { messages: [] },
-      sampling: { temperature: 1, topP: 1 },
-    };
     const reader = { onStage: () => undefined, send: () => undefined };
-    const request = { id: `${id}`, job, imageOrigins: [] };
+    const request = { id: `${id}`, job: chatJob(), imageOrigins: [] };
     aborts.push(abort);
     await serveJob<'chat'>(models, request, abort.signal, reader).catch(() => turnedAway.add(abort));
   });

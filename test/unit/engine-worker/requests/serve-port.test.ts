@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
-import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../../src/base/errors/engine-errors.ts';
 import { servePort } from '../../../../src/engine-worker/requests/serve-port.ts';
@@ -11,20 +10,14 @@ import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { weightsService } from '../../weights/weights-service.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
+import { chatJob } from '../../../support/chat-job.ts';
+import { catalogOf, ggufVariant, modelOf } from '../../../support/catalogs.ts';
 
 virtualTime();
 
-const job: ChatJob = {
-  kind: 'chat',
-  model: 'm',
-  input: { prompt: 'hello' },
-  sampling: { temperature: 0, topP: 1 },
-};
-const variant: Variant = { engine: 'wllama', name: 'v', license: 'MIT', contextLength: 9, files: [] };
-const catalog: Catalog = {
-  ownedBy: 'us',
-  models: [{ id: 'm', kind: 'chat', created: 0, variants: [variant] }],
-};
+const job = chatJob({ input: { prompt: 'hello' } });
+const variant = ggufVariant('v');
+const catalog = catalogOf(modelOf('m', [variant]));
 const done: ChatEvent = {
   type: 'done',
   finishReason: 'stop',

@@ -6,13 +6,9 @@ import type { Origin } from '../../../../src/protocol/engine-port.ts';
 import type { JobSink } from '../../../../src/engine-worker/requests/serve-job.ts';
 import { SharedJobs } from '../../../../src/engine-worker/requests/shared-jobs.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
+import { chatJob } from '../../../support/chat-job.ts';
 
-const job: ChatJob = {
-  kind: 'chat',
-  model: 'm',
-  input: { prompt: 'hello' },
-  sampling: { temperature: 0, topP: 1 },
-};
+const job = chatJob({ input: { prompt: 'hello' } });
 const from = (id: string, change: Partial<Origin> = {}): Origin => ({
   client: 'page',
   request: id,

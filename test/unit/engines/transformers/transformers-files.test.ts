@@ -11,6 +11,7 @@ import {
   requireFiles,
 } from '../../../../src/engines/transformers/transformers-files.ts';
 import { variantOf } from './variant-of.ts';
+import { failure } from '../../../support/failure.ts';
 
 const whole = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model_q4f16.onnx'];
 
@@ -33,12 +34,6 @@ const contextOf = (texts: Record<string, string>): EngineContext => ({
   onProgress: () => undefined,
   signal: new AbortController().signal,
 });
-
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => expect.fail('nothing was thrown'),
-    (error: unknown) => error,
-  );
 
 test.each([
   ['{"model_type":"lla', /a\/tiny\/config\.json is not JSON, or cut short/],

@@ -1,33 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 import { fakeWebLlm } from './fake-pipeline.ts';
+import { chatJob } from '../../../support/chat-job.ts';
+import { failure } from '../../../support/failure.ts';
 
 type Fake = ReturnType<typeof fakeWebLlm>;
 const never = new AbortController().signal;
 
-const job = (messages: ChatMessage[], more: Partial<ChatJob> = {}): ChatJob => ({
-  kind: 'chat',
-  model: 'm',
-  input: { messages },
-  sampling: { temperature: 0, topP: 1 },
-  ...more,
-});
+const job = (messages: ChatMessage[], more: Partial<ChatJob> = {}): ChatJob =>
+  chatJob({ input: { messages }, ...more });
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const ask = (content: string, more: Partial<ChatJob> = {}) => job([user(content)], more);
 
-async function run(fake: Fake, chatJob: ChatJob, signal = never) {
+async function run(fake: Fake, asked: ChatJob, signal = never) {
   const events: ChatEvent[] = [];
-  for await (const event of fake.chat.run(chatJob, signal)) events.push(event);
+  for await (const event of fake.chat.run(asked, signal)) events.push(event);
   const deltas = events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []));
   const done = events.find((event) => event.type === 'done');
   return { events, deltas, done, text: deltas.map(({ text }) => text).join('') };
 }
-
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => expect.fail('nothing was thrown'),
-    (error: unknown) => error,
-  );
 
 test('accepted, deltas, done: tokens and times are told in the contract’s units', async () => {
   const fake = fakeWebLlm();

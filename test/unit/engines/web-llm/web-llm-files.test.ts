@@ -1,18 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
-import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import { serveArtifacts } from '../../../../src/engines/web-llm/internals/artifact-cache.ts';
 import { asLoadFailure } from '../../../../src/engines/web-llm/web-llm-failures.ts';
 import { LIBRARY, openModelFiles } from '../../../../src/engines/web-llm/web-llm-files.ts';
+import { failure } from '../../../support/failure.ts';
+import { mlcVariant } from '../../../support/catalogs.ts';
 
-const variant: VariantOf<'web-llm'> = {
-  engine: 'web-llm',
-  name: 'tiny',
-  license: 'Apache-2.0',
-  contextLength: 4096,
-  files: [],
-  library: 'https://libs.example.com/a/tiny.wasm',
-  hub: { repository: 'o/tiny', revision: 'main', folder: 'mlc/tiny', approximateBytes: 1 },
-};
+const variant = mlcVariant('tiny', 'https://libs.example.com/a/tiny.wasm');
 
 const config = {
   vocab_size: 10,
@@ -28,8 +21,9 @@ const good = (): Record<string, BlobPart> => ({
   'mlc/tiny/tiny.wasm': '\0asm…',
   'mlc/tiny/params_shard_0.bin': 'abc',
   'mlc/tiny/tokenizer.json': JSON.stringify({
+    normalizer: { type: 'Sequence', normalizers: [{ type: 'NFKC' }] },
     added_tokens: [
-      { content: '</s>', special: true },
+      { content: '</s>', special: true, normalized: true },
       { content: '<|call|>', special: false },
       ...['<td>', '<用户>', '<SYS>'].map((content) => ({ content, special: false })),
     ],
@@ -53,17 +47,12 @@ function open(files: Record<string, BlobPart>) {
   return { asked, opening: openModelFiles(variant, context) };
 }
 
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => expect.fail('nothing was thrown'),
-    (error: Error) => error,
-  );
-
 test('a whole model opens, each file once, the library beside it', async () => {
   const { asked, opening } = open(good());
   const files = await opening;
   expect(files.weightBytes).toBe(3);
-  expect(files.reserved).toEqual(['</s>', '<|call|>', '<用户>', '<SYS>']);
+  const text = '</s> ＜／ｓ＞ <|call|> <用户> <SYS> <td>';
+  expect(files.clientText.append('', text)).toBe('< /s> < /s> < |call|> < 用户> < SYS> <td>');
   expect(files.chatConfig.sliding_window_size).toBe(-1);
   await (await files.read('params_shard_0.bin')).text();
   await files.read('params_shard_0.bin');

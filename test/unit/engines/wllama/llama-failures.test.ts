@@ -2,15 +2,9 @@ import { expect, test } from 'vitest';
 
 import { RequestRejectedError } from '../../../../src/llama/internals/server-calls.ts';
 import { asJobFailure } from '../../../../src/engines/wllama/llama-failures.ts';
-import type { ChatJob } from '../../../../src/jobs/chat.ts';
+import { chatJob } from '../../../support/chat-job.ts';
 
-const job: ChatJob = {
-  kind: 'chat',
-  model: 'm',
-  input: { messages: [] },
-  sampling: { temperature: 0, topP: 1 },
-  constraint: { kind: 'json_schema', schema: '{}' },
-};
+const job = chatJob({ constraint: { kind: 'json_schema', schema: '{}' } });
 
 test.each([
   ['failed to parse grammar', 400, 'unsupported_value', /Simplify the schema/],

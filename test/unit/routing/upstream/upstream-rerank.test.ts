@@ -4,6 +4,7 @@ import type { RerankJob } from '../../../../src/jobs/rerank.ts';
 import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
 import { lastOf } from '../../../support/last-of.ts';
+import { serverVariant } from '../../../support/catalogs.ts';
 
 const job: RerankJob = {
   kind: 'rerank',
@@ -15,18 +16,8 @@ const job: RerankJob = {
 
 /** Asks a server that answers so. @returns what it was sent, and the last event */
 async function rank(answer: unknown, more: { dimensions?: number } = {}) {
-  const facts = {
-    license: 'MIT',
-    contextLength: 512,
-    files: [],
-    model: 'theirs',
-    baseUrl: 'https://site.example',
-  };
-  const server = new UpstreamServer(
-    { engine: 'upstream', name: 's', ...facts, ...more },
-    undefined,
-    () => {},
-  );
+  const variant = serverVariant('s', 'https://site.example', { contextLength: 512, ...more });
+  const server = new UpstreamServer(variant, undefined, () => {});
   const post = vi.spyOn(server, 'post').mockResolvedValue(Response.json(answer));
   const event = await lastOf(runOnServer(server, job, new AbortController().signal));
   return { sent: post.mock.calls[0]?.slice(0, 2), event };

@@ -7,6 +7,8 @@ import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
 import { listen } from '../../../support/listen.ts';
+import { serverVariant } from '../../../support/catalogs.ts';
+import { chatJob } from '../../../support/chat-job.ts';
 
 const MIB = 1024 * 1024;
 const never = new AbortController().signal;
@@ -31,22 +33,19 @@ beforeEach(async () => {
 });
 
 function serverAt(more: Partial<VariantOf<'upstream'>> = {}): UpstreamServer {
-  const common = { license: 'MIT', contextLength: 4096, files: [], model: 'theirs', baseUrl };
-  return new UpstreamServer({ engine: 'upstream', name: 'server', ...common, ...more }, undefined, () => {});
+  const variant = serverVariant('server', baseUrl, { contextLength: 4096, ...more });
+  return new UpstreamServer(variant, undefined, () => {});
 }
 
-const chatJob = (prompt: string | ChatJob['input']): ChatJob => {
-  const input =
-    typeof prompt === 'string' ? { messages: [{ role: 'user' as const, content: prompt }] } : prompt;
-  return { kind: 'chat', model: 'm', input, sampling: { temperature: 0, topP: 1 } };
-};
+const jobOf = (prompt: string | ChatJob['input']): ChatJob =>
+  chatJob({ input: typeof prompt === 'string' ? { messages: [{ role: 'user', content: prompt }] } : prompt });
 
 async function ask(
   prompt: string | ChatJob['input'] = 'hi',
   more: Partial<VariantOf<'upstream'>> = {},
 ): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
-  for await (const event of runOnServer(serverAt(more), chatJob(prompt), never))
+  for await (const event of runOnServer(serverAt(more), jobOf(prompt), never))
     if (event.type !== 'stage') events.push(event);
   return events;
 }
@@ -77,30 +76,29 @@ const delta = (content: unknown, more: object = {}): string =>
   event({ choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }] });
 const end = (usage?: unknown): string =>
   `${event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}${event({ choices: [], usage })}data: [DONE]\n\n`;
-const stream = (...events: string[]) =>
-  void (answer = (response) =>
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join('')));
+/** Answers with the events that `send` writes. */
+const streams = (send: (response: ServerResponse) => unknown) =>
+  void (answer = (response) => send(response.writeHead(200, { 'content-type': 'text/event-stream' })));
+const stream = (...events: string[]) => streams((response) => response.end(events.join('')));
 
 test.each([
   ['one line without an end', 'data: ', 'a'.repeat(65_536)],
   ['one line of an unknown field', '', 'a'.repeat(65_536)],
   ['one event of endless lines', '', 'data: aaaaaaaaaaaaaaaaaaaaaaaaaa\n'.repeat(1000)],
 ])('%s ends the request after some hundred kilobytes', async (_, first, block) => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     response.write(first);
     pour(response, block);
-  };
+  });
   await expect(ask()).rejects.toMatchObject(failed(/event of more than 262144 characters/));
   expect(sent).toBeLessThan(16 * MIB);
 });
 
 test('a stream that never ends is left at 64 MiB, and others have their turn meanwhile', async () => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     response.write(delta('a'));
     pour(response, event({ choices: [], filler: 'a'.repeat(200_000) }));
-  };
+  });
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
   await expect(ask())
@@ -114,13 +112,10 @@ test.each<[string, Partial<ChatJob>, object, number]>([
   ['what was asked for', { maxTokens: 10 }, { content: 'word '.repeat(100) }, 10],
   ['its context, in thoughts', { maxTokens: 10 }, { reasoning: 'word '.repeat(100) }, 4096],
 ])('a reply without end is left once it is longer than %s', async (_, more, given, tokens) => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    pour(response, event({ choices: [{ delta: given }] }).repeat(10), 32 * MIB);
-  };
+  streams((response) => pour(response, event({ choices: [{ delta: given }] }).repeat(10), 32 * MIB));
   let characters = 0;
   const read = async (): Promise<void> => {
-    for await (const each of runOnServer(serverAt(), { ...chatJob('hi'), ...more }, never))
+    for await (const each of runOnServer(serverAt(), { ...chatJob(), ...more }, never))
       if (each.type === 'delta') characters += each.delta.text.length;
   };
   await expect(read()).rejects.toMatchObject(failed(/did not end its reply/));
@@ -214,7 +209,7 @@ test('tokens without a text are not counted for a reply that breaks off', async 
     ...Array.from({ length: 50 }, () => delta('', { logprobs: { content: empty } })),
   );
   let tokens = 0;
-  const reply = runOnServer(serverAt(), chatJob('hi'), never);
+  const reply = runOnServer(serverAt(), chatJob(), never);
   const read = async () => {
     for await (const each of reply) if (each.type === 'delta') tokens += each.delta.tokens;
   };
@@ -223,14 +218,13 @@ test('tokens without a text are not counted for a reply that breaks off', async 
 });
 
 test('tokens without a text do not renew the time for the first one', async () => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     const timer = setInterval(
       () => response.write(delta('', { logprobs: { content: empty.slice(0, 2) } })),
       5,
     );
     response.on('close', () => clearInterval(timer));
-  };
+  });
   await expect(ask('hi', { firstTokenMs: 200 })).rejects.toMatchObject(failed(/token/));
 });
 
@@ -287,10 +281,7 @@ test.each([
   ['empty deltas', delta(''), undefined, 60],
   ['comments, by a bound of the variant', ': ping\n\n', 2000, 2],
 ])('a server that trickles %s has a bound to its first token', async (_, text, firstTokenMs, seconds) => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    trickle(response, text);
-  };
+  streams((response) => trickle(response, text));
   const waiting = expect(ask('hi', firstTokenMs === undefined ? {} : { firstTokenMs })).rejects.toMatchObject(
     failed(new RegExp(`no token in ${seconds} s`)),
   );
@@ -299,11 +290,10 @@ test.each([
 });
 
 test('a server that stops after a token has a minute for the next', async () => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     response.write(delta('a'));
     trickle(response, ': ping\n\n');
-  };
+  });
   const waiting = expect(ask()).rejects.toMatchObject(failed(/no further token in 60 s/));
   await passing(61_000);
   await waiting;

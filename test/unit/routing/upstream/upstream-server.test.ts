@@ -4,9 +4,10 @@ import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { runOnServer } from '../../../../src/routing/upstream/upstream-jobs.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
-import { serverVariant } from '../../../support/small-variant.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import { listen } from '../../../support/listen.ts';
+import { failure } from '../../../support/failure.ts';
+import { serverVariant } from '../../../support/catalogs.ts';
 
 const KEY = 'sk-secret-of-the-site';
 const never = new AbortController().signal;
@@ -95,12 +96,6 @@ test('a request is sent, then computed', async () => {
     if (event.type === 'stage') stages.push(event.stage);
   expect(stages).toEqual(['sent', 'prefill']);
 });
-
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => expect.fail('nothing was thrown'),
-    (error: Error & { wire: unknown }) => error,
-  );
 
 test.each([
   ['llama.cpp, vLLM and DeepSeek', 'reasoning_content'],

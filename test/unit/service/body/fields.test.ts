@@ -2,14 +2,10 @@ import { expect, test } from 'vitest';
 import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
+import { catalogOf, modelOf } from '../../../support/catalogs.ts';
 
-const models = catalogDirectory(async () => ({
-  ownedBy: 'us',
-  models: [
-    { id: 'cool', kind: 'chat', created: 1, variants: [], defaults: { temperature: 0.2, topP: 0.9 } },
-    { id: 'plain', kind: 'chat', created: 1, variants: [] },
-  ],
-}));
+const cool = { ...modelOf('cool'), defaults: { temperature: 0.2, topP: 0.9 } };
+const models = catalogDirectory(async () => catalogOf(cool, modelOf('plain')));
 const messages = [{ role: 'user', content: 'hi' }];
 
 async function samplingOf(path: string, json: object): Promise<unknown> {

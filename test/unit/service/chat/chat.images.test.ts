@@ -1,31 +1,15 @@
 import { expect, test } from 'vitest';
 
-import type { Catalog, VariantOf } from '../../../../src/catalog/catalog.ts';
 import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { toUpstreamRequest } from '../../../../src/routing/upstream/upstream-request.ts';
 import { fakeService } from '../../../support/fake-service.ts';
+import { catalogOf, ggufVariant, modelOf } from '../../../support/catalogs.ts';
 
 const CHAT = '/v1/chat/completions';
-const weights = { path: 'w', bytes: 1, sha256: '' };
-const variant: VariantOf<'wllama'> = {
-  engine: 'wllama',
-  name: 'v',
-  license: 'MIT',
-  contextLength: 9,
-  files: [weights],
-};
-const seeing = { ...variant, files: [{ path: 'p', bytes: 1, sha256: '', role: 'projector' as const }] };
-const model = (id: string, variants: VariantOf<'wllama'>[]) => ({
-  id,
-  kind: 'chat' as const,
-  created: 1,
-  variants,
-});
-const catalog: Catalog = {
-  ownedBy: 'site',
-  models: [model('blind', [variant]), model('seeing', [variant, seeing])],
-};
+const variant = ggufVariant('v', { files: [{ path: 'w', bytes: 1, sha256: '' }] });
+const seeing = ggufVariant('v', { files: [{ path: 'p', bytes: 1, sha256: '', role: 'projector' }] });
+const catalog = catalogOf(modelOf('blind', [variant]), modelOf('seeing', [variant, seeing]));
 
 const open = () => fakeService({ models: catalogDirectory(async () => catalog) });
 const image = (url: string, detail?: string) => ({

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
-import type { CatalogModel, Variant } from '../../../../src/catalog/catalog.ts';
 import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
 import type { ToolChoiceEvent } from '../../../../src/jobs/tool-choice.ts';
+import { catalogOf, ggufVariant, modelOf } from '../../../support/catalogs.ts';
 
 const PATH = '/v1/chat/completions';
 const toolOf = (name: string) => ({
@@ -76,10 +76,7 @@ test('`required` and `none` need no choice', async () => {
 
 test('a model without a chooser in the catalog is not asked', async () => {
   const engine = new FakeEngine();
-  const license = { license: 'MIT', contextLength: 9, files: [] };
-  const variants: Variant[] = [{ ...license, engine: 'wllama', name: 'own' }];
-  const model: CatalogModel = { id: 'own', kind: 'chat', created: 0, variants };
-  const models = catalogDirectory(async () => ({ ownedBy: 'us', models: [model] }));
+  const models = catalogDirectory(async () => catalogOf(modelOf('own', [ggufVariant('own')])));
   const { fetch } = await fakeService({ engine, models });
   expect((await fetch(PATH, chat({ tools, model: 'own' }))).status).toBe(200);
   expect(engine.toolChoices).toEqual([]);

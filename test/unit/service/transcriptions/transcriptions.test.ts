@@ -6,15 +6,11 @@ import { catalogDirectory } from '../../../../src/service/model-list/models.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { type FakeService, fakeService } from '../../../support/fake-service.ts';
 import { clientOf } from '../../../support/openai-client.ts';
+import { catalogOf, modelOf } from '../../../support/catalogs.ts';
 
-const created = 1_700_000_000;
-const models = catalogDirectory(async () => ({
-  ownedBy: 'localtext',
-  models: [
-    { id: 'amber-phoenix-4', kind: 'chat', created, variants: [] },
-    { id: 'coral-wren-4', kind: 'transcription', created, variants: [] },
-  ],
-}));
+const models = catalogDirectory(async () =>
+  catalogOf(modelOf('amber-phoenix-4'), modelOf('coral-wren-4', [], 'transcription')),
+);
 const file = new File(['sound'], 'a.wav', { type: 'audio/wav' });
 
 function form(fields: Record<string, string | File>): FormData {

@@ -1,4 +1,5 @@
 import { templateWorker } from '../../../../src/chat-template/template-worker.ts';
+import { chatJob } from '../../../support/chat-job.ts';
 
 /** Stands for the function of `prompt-renderer.ts`: what its worker does, on Node's own thread. */
 export async function templateFault(template: string): Promise<string | undefined> {
@@ -7,15 +8,7 @@ export async function templateFault(template: string): Promise<string | undefine
     tokens: { bos: null, eos: null, reserved: [] },
     addsBos: false,
   });
-  const opened = await templateWorker.open(
-    {
-      kind: 'chat',
-      model: '',
-      input: { messages: [{ role: 'user', content: 'Hello' }] },
-      sampling: { temperature: 1, topP: 1 },
-    },
-    null,
-  );
+  const opened = await templateWorker.open(chatJob(), null);
   const why = fault ?? opened.error?.message.split(': ').slice(1).join(': ');
   return why === undefined ? undefined : `has a chat template that cannot be used: ${why}`;
 }

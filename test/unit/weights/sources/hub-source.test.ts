@@ -1,10 +1,10 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import type { VariantOf } from '../../../../src/catalog/catalog.ts';
 import { readStart } from '../../../../src/weights/sources/read-start.ts';
 import { listHubFiles, readRepository } from '../../../../src/weights/sources/hub-source.ts';
 import { listen } from '../../../support/listen.ts';
+import { ggufVariant } from '../../../support/catalogs.ts';
 
 /** A mirror of the model hub whose answers are not to be trusted. */
 
@@ -95,14 +95,7 @@ const hub = {
   files: ['model.gguf'],
   approximateBytes: 100,
 };
-const variant: VariantOf<'wllama'> = {
-  engine: 'wllama',
-  name: 'model',
-  license: 'MIT',
-  contextLength: 8192,
-  files: [],
-  hub,
-};
+const variant = ggufVariant('model', { hub });
 
 /** Hash of "abc", which the hub has no hash for. */
 const HASH_OF_SMALL = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull, type PullOptions } from '../../../../../src/node/cli/pull/pull.ts';
 import { compacted } from '../../../../../src/node/cli/pull/sources.ts';
 import { HubDouble } from '../../hub-double.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
+import { catalogOf, ggufVariant, modelOf } from '../../../../support/catalogs.ts';
 
 const PATH = 'tiny/model.gguf';
 const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';
@@ -33,25 +33,8 @@ afterEach(async () => {
   vi.restoreAllMocks();
 });
 
-const catalog: Catalog = {
-  ownedBy: 'test',
-  models: [
-    {
-      id: 'tiny',
-      kind: 'chat',
-      created: 1,
-      variants: [
-        {
-          engine: 'wllama',
-          name: 'tiny-q4',
-          license: 'MIT',
-          contextLength: 64,
-          files: [{ path: PATH, bytes: content.length, sha256 }],
-        },
-      ],
-    },
-  ],
-};
+const files = [{ path: PATH, bytes: content.length, sha256 }];
+const catalog = catalogOf(modelOf('tiny', [ggufVariant('tiny-q4', { files })]));
 
 function options(overrides: Partial<PullOptions> = {}): PullOptions {
   return {

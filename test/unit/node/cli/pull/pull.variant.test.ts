@@ -8,6 +8,7 @@ import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { pull } from '../../../../../src/node/cli/pull/pull.ts';
 import { listen } from '../../../../support/listen.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
+import { catalogOf, mlcVariant, modelOf } from '../../../../support/catalogs.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -44,27 +45,7 @@ beforeEach(async () => {
   };
 });
 
-const catalog = (): Catalog => ({
-  ownedBy: 'us',
-  models: [
-    {
-      id: 'm',
-      kind: 'chat',
-      created: 0,
-      variants: [
-        {
-          engine: 'web-llm',
-          name: 'tiny-f32',
-          license: 'MIT',
-          contextLength: 10,
-          files: [],
-          library: `${hub}/lib/tiny.wasm`,
-          hub: { repository: 'o/tiny', revision: 'main', folder: 'mlc/tiny', approximateBytes: 5 },
-        },
-      ],
-    },
-  ],
-});
+const catalog = (): Catalog => catalogOf(modelOf('m', [mlcVariant('tiny-f32', `${hub}/lib/tiny.wasm`)]));
 
 const pullAll = (ids: string[]) =>
   pull({
