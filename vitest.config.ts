@@ -10,7 +10,7 @@ const ISOLATED = [
   'test/unit/scripts/test.test.ts',
   'test/unit/node/cli/{cli,init,pull/pull,pull/pull.variant,pull/npm-packages,pull/wheels}.test.ts',
   'test/unit/weights/{download/download,download/download.server-faults,download/download.server-errors,model-storage.full,weight-store.faults}.test.ts',
-  'test/unit/weights/added/model-adder{,.remote}.test.ts',
+  'test/unit/weights/added/{consistency,model-adder,model-adder.remote}.test.ts',
   'test/unit/chat-template/bounded-template.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
   'test/unit/engines/{transformers/text-tokenizer,sound/read-audio}.test.ts',

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { StoredVariant } from '../../src/index.ts';
-import { addedModel } from '../client/added-models.ts';
 import { downloads } from '../client/downloads.ts';
 import {
   deleteWeights,
@@ -42,6 +41,13 @@ export function StoredWeightsList() {
   );
 }
 
+function consequence(variant: string, state: StoredVariant['state']): string {
+  if (state === 'outdated') return 'The models of this site do not use them any more.';
+  return variant.startsWith('added/')
+    ? 'The model is removed, too. To use it again, add it again.'
+    : 'The next use of the model downloads them again.';
+}
+
 interface Props extends StoredVariant {
   onDelete: () => void;
 }
@@ -78,10 +84,7 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
             onDelete();
           }}
         >
-          {bytes(storedBytes)} are deleted from this browser.{' '}
-          {models.some(addedModel)
-            ? 'The next use downloads them again, unless they were copied from files.'
-            : 'The next use of the model downloads them again.'}
+          {bytes(storedBytes)} are deleted from this browser. {consequence(variant, state)}
         </ConfirmDialog>
       )}
     </li>

@@ -11,10 +11,11 @@ import { Timeline } from './timeline.tsx';
 import { Button } from '../components/button.tsx';
 
 export function RequestsView() {
+  // A reply of the chat links to its request by the id that it has sent.
   const openId = useSignal(route.peek().id);
   const page = useKeptFocus<HTMLDivElement>();
   const log = requestLog.value;
-  const open = log.find(({ id }) => id === openId.value);
+  const open = log.find(({ id, requestId }) => id === openId.value || requestId === openId.value);
   return (
     <div class="page requests" tabIndex={-1} ref={page}>
       <header class="page-head">

@@ -97,9 +97,14 @@ export class ClientText {
   readonly #marks = new Map<string, string>();
   readonly #characters: string[] = [];
   readonly #mark: RegExp = MARK;
+  readonly #isNormalized: boolean;
 
-  /** @param tokens texts of the special tokens */
-  constructor(tokens: readonly string[]) {
+  /**
+   * @param tokens texts of the special tokens
+   * @param isNormalized whether the tokenizer finds them in NFKC, where `＜` is `<`
+   */
+  constructor(tokens: readonly string[], isNormalized = false) {
+    this.#isNormalized = isNormalized;
     const known = new Set(tokens.filter(({ length }) => length > 0 && length <= MAX_TOKEN));
     this.#tokens = treeOf(known);
     this.#break = breakFor(known);
@@ -159,7 +164,8 @@ export class ClientText {
     const before = prompt
       .slice(Math.max(0, prompt.length - this.#longest + 1))
       .replace(this.#mark, REPLACEMENT);
-    return prompt + this.#broken(before + this.mark(text), new Set(allowed)).slice(before.length);
+    const own = this.#isNormalized ? text.normalize('NFKC') : text;
+    return prompt + this.#broken(before + this.mark(own), new Set(allowed)).slice(before.length);
   }
 
   #broken(marked: string, allowed: ReadonlySet<string>): string {

@@ -29,8 +29,13 @@ interface Schema extends DBSchema {
 
 type LocaltextDatabase = IDBPDatabase<Schema>;
 
-/** Databases by scope: each app has its own. */
-const opened = new Map<string, Promise<LocaltextDatabase>>();
+interface Connection {
+  /** Fails after `OPEN_MS`, for all calls until the database has opened. */
+  database: Promise<LocaltextDatabase>;
+}
+
+/** Connections by scope: each app has its own database. */
+const opened = new Map<string, Connection>();
 const onDeleted = new Map<string, () => void>();
 
 /**
@@ -39,21 +44,21 @@ const onDeleted = new Map<string, () => void>();
  */
 const OPEN_MS = 10_000;
 
-/** @throws DOMException `TimeoutError` */
-const inTime = <T>(opening: Promise<T>): Promise<T> => abortable(opening, AbortSignal.timeout(OPEN_MS));
-
-/** Runs `work` on the database; once more on a new connection when the browser had closed the old one. */
+/**
+ * Runs `work` on the database; once more on a new connection when the browser had closed the old one.
+ * @throws DOMException `TimeoutError` if it does not open in time; at once after that, until it has opened
+ */
 export async function withDatabase<T>(
   scope: string,
   work: (database: LocaltextDatabase) => Promise<T>,
 ): Promise<T> {
   const connection = open(scope);
   try {
-    return await work(await inTime(connection));
+    return await work(await connection.database);
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error;
     forget(scope, connection);
-    return work(await inTime(open(scope)));
+    return work(await open(scope).database);
   }
 }
 
@@ -76,7 +81,7 @@ export function withTransaction<Name extends 'keys' | 'responses', T>(
   });
 }
 
-function open(scope: string): Promise<LocaltextDatabase> {
+function open(scope: string): Connection {
   const before = opened.get(scope);
   if (before) return before;
   const openAt = (version?: number): Promise<LocaltextDatabase> =>
@@ -100,16 +105,20 @@ function open(scope: string): Promise<LocaltextDatabase> {
       },
     });
   // A later build raised the version, and the site has returned to this build.
-  const connection = openAt(VERSION).catch((error: unknown) => {
+  const opening = openAt(VERSION).catch((error: unknown) => {
     if ((error as Error).name !== 'VersionError') throw error;
     return openAt();
   });
+  const connection: Connection = { database: abortable(opening, AbortSignal.timeout(OPEN_MS)) };
   opened.set(scope, connection);
-  connection.catch(() => forget(scope, connection));
+  opening.then(
+    () => (connection.database = opening),
+    () => forget(scope, connection),
+  );
   return connection;
 }
 
-function forget(scope: string, connection: Promise<LocaltextDatabase>): void {
+function forget(scope: string, connection: Connection): void {
   if (opened.get(scope) === connection) opened.delete(scope);
 }
 
@@ -274,22 +283,6 @@ const ADDED = 'added-models';
 /** The models that the user added, the oldest first. */
 export const readAddedModels = async (scope: string, copies?: Copies): Promise<AddedModelRecord[]> =>
   (await readSetting<AddedModelRecord[]>(scope, ADDED, copies)) ?? [];
-
-/**
- * SHA-256 of the files of models that the user has added to other apps of the origin: the stored copy may be the only
- * one. Firefox before 126 cannot list databases.
- */
-export async function filesAddedElsewhere(scope: string): Promise<Set<string>> {
-  const found = 'databases' in indexedDB ? await indexedDB.databases() : [];
-  const names = found.flatMap(({ name = '' }) => (/^localtext(\/|$)/.test(name) ? name : []));
-  const scopes = names
-    .filter((name) => name !== nameIn(scope))
-    .map((name) => name.slice(nameIn('/').length) || '/');
-  const hashesOf = async (other: string): Promise<string[]> =>
-    (await readAddedModels(other)).flatMap(({ variant }) => variant.files.map(({ sha256 }) => sha256));
-  // What another version of localtext has written may be unreadable.
-  return new Set((await Promise.all(scopes.map((other) => hashesOf(other).catch(() => [])))).flat());
-}
 
 export const writeAddedModels = (
   scope: string,

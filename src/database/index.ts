@@ -1,7 +1,6 @@
 export { Copies, dropCopies } from './copies.ts';
 export {
   DEFAULT_LIMITS,
-  filesAddedElsewhere,
   keepSettings,
   readAddedModels,
   readCatalog,

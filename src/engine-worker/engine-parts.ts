@@ -1,5 +1,5 @@
 import { withoutServers, type AddedModelRecord } from '#catalog';
-import { filesAddedElsewhere, readAddedModels, writeAddedModels, storeFacts } from '#database';
+import { readAddedModels, writeAddedModels, storeFacts } from '#database';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { createModels, LoadedModels, type ModelManager } from '#models';
 import {
@@ -46,7 +46,6 @@ export function createEngineParts(options: EnginePartsOptions): Serving {
     users: loadedModels,
     device,
     chosen: (id) => modelManager.chosen(id),
-    addedElsewhere: () => filesAddedElsewhere(scope),
     read: () => readAddedModels(scope),
     save: (records) => writeAddedModels(scope, locks, records),
     requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),

@@ -35,7 +35,7 @@ export interface LoaderOptions {
   engines: Engines;
   store: () => Promise<WeightStore>;
   variantFiles: VariantFiles;
-  modelStorage: Pick<ModelStorage, 'makeRoom' | 'makeMoreRoom' | 'used'>;
+  modelStorage: Pick<ModelStorage, 'makeRoom' | 'note' | 'used'>;
   benchmark: Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
@@ -87,16 +87,18 @@ export class VariantLoader {
   }
 
   async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {
+    const { modelStorage } = this.#options;
     const onBackend = (backend && this.#on(variant, backend)) ?? variant;
     for (let retries = 0; ;) {
       try {
+        if (variant.files.length > 0) await modelStorage.note(variant.name, variant.files);
         return await this.#loadIntact(onBackend, options);
       } catch (error) {
         // The file was replaced, or the browser stopped the service worker, which fails its pending requests.
         if ((error instanceof FileReplaced || lacksScript(error)) && retries++ < MAX_AGAIN) continue;
         const full = error instanceof ServiceError && error.code === 'storage_full';
         if (!full || options.signal.aborted) throw error;
-        await this.#options.modelStorage.makeMoreRoom(variant.files);
+        await modelStorage.makeRoom(variant.files, true);
       }
     }
   }

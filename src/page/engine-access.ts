@@ -26,17 +26,20 @@ async function toError(response: Response): Promise<LocaltextError> {
 }
 
 /**
- * Broken connections after which a load fails. A stopped service worker breaks or ends one; the load continues or
- * resumes.
+ * Broken connections in a row after which a load fails. A stopped service worker breaks or ends one, and so does a
+ * device that sleeps; the load continues or resumes.
  */
 const MAX_BROKEN = 3;
+/** A connection that has lasted longer, in milliseconds, ends the row. */
+const LONG_MS = 10_000;
 
 /**
  * Loads a model through the service worker, which finds the leader and outlives it.
  * @throws LocaltextError; the signal's reason when aborted
  */
 export async function loadModel(model: string, signal: AbortSignal, onProgress?: OnProgress): Promise<void> {
-  for (let broken = 1; ; broken++) {
+  for (let broken = 0; ;) {
+    const began = performance.now();
     const ended = new AbortController();
     let thrown: unknown;
     try {
@@ -50,6 +53,7 @@ export async function loadModel(model: string, signal: AbortSignal, onProgress?:
     } catch (error) {
       ended.abort();
       if (!(error instanceof TypeError) || error === thrown) throw error;
+      broken = performance.now() - began > LONG_MS ? 1 : broken + 1;
       if (broken === MAX_BROKEN) throw (await startErrors()).loadBroken(error);
     }
   }

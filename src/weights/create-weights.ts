@@ -13,7 +13,7 @@ import { WeightStore } from './weight-store.ts';
 export interface WeightsOptions
   extends
     Pick<WorkerOptions, 'scope' | 'modelsUrl' | 'sources'>,
-    Pick<ModelStorageOptions, 'evict' | 'addedElsewhere'>,
+    Pick<ModelStorageOptions, 'evict'>,
     Pick<ModelAdderOptions, 'requestFiles' | 'read' | 'save'> {
   /** The site's own catalog. */
   catalog: Catalog;
@@ -67,7 +67,6 @@ export function createWeights(options: WeightsOptions): Weights {
     store,
     variantFiles: files,
     evict,
-    addedElsewhere: () => options.addedElsewhere(),
     inUse: (variant) => users.inUse(variant),
     release: (variant) => users.release(variant),
   });

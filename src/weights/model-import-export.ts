@@ -17,7 +17,7 @@ const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
 
 export interface ImportExportDependencies {
   store: () => Promise<WeightStore>;
-  modelStorage: Pick<ModelStorage, 'files' | 'known'>;
+  modelStorage: Pick<ModelStorage, 'files' | 'known' | 'note'>;
   variantFiles: Pick<VariantFiles, 'keepFiles'>;
   /** Resolves a variant's name or a model's id to the name of a variant. @throws ServiceError 400 */
   variantOf(target: string): Promise<string>;
@@ -58,7 +58,8 @@ export async function importFile(
 ): Promise<ImportedFile> {
   if (baseName(name) === DESCRIPTION_FILE) return importDescription(dependencies, name, blob);
   const store = await dependencies.store();
-  const known = await dependencies.modelStorage.known();
+  const { modelStorage } = dependencies;
+  const known = await modelStorage.known();
   const sameSize = known.flatMap(({ files }) => files).filter(({ bytes }) => bytes === blob.size);
   if (sameSize.length === 0) {
     throw requestError(
@@ -68,6 +69,8 @@ export async function importFile(
       'import',
     );
   }
+  for (const { variant, files } of known)
+    if (files.some(({ bytes }) => bytes === blob.size)) await modelStorage.note(variant.name, files);
   const hasName = ({ path }: WeightFile): number => Number(baseName(path) === baseName(name));
   const { path, sha256 } = await store.put(
     sameSize.toSorted((a, b) => hasName(b) - hasName(a)),

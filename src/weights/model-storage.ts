@@ -9,8 +9,8 @@ import {
 } from '#catalog';
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { requestError } from '#base';
-import { storageFull } from './download/download-errors.ts';
-import { isUnfinished, UnfinishedModels, UsageIndex } from './usage-index.ts';
+import { storageFull, unlessFull } from './download/download-errors.ts';
+import { UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
 import { estimateStorage } from './storage-estimate.ts';
@@ -23,15 +23,12 @@ export interface ModelStorageOptions {
   evict: boolean;
   /** Whether the variant is in memory or being loaded. */
   inUse(variant: string): boolean;
-  /** Hashes of files that other apps of the origin need, and that cannot be downloaded again. */
-  addedElsewhere(): Promise<ReadonlySet<string>>;
   /** Unloads the variant. Resolves to false while it has requests or is being loaded. */
   release(variant: string): Promise<boolean>;
 }
 
 /** Manages stored weights by model: which are stored, which may be deleted, and when they were last used. */
 export class ModelStorage {
-  /** Added models whose files are incomplete. */
   readonly unfinished: UnfinishedModels;
   readonly #options: ModelStorageOptions;
   readonly #index: UsageIndex;
@@ -40,7 +37,11 @@ export class ModelStorage {
   constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#index = new UsageIndex(options.store);
-    this.unfinished = new UnfinishedModels(this.#index, (name) => this.delete(name));
+    this.unfinished = new UnfinishedModels({
+      index: this.#index,
+      isListed: (name) => this.#variants.has(name),
+      remove: (name) => this.delete(name),
+    });
     this.setCatalog(options.catalog);
   }
 
@@ -71,20 +72,15 @@ export class ModelStorage {
 
   async variants(): Promise<StoredVariant[]> {
     const names = new Set([...this.#variants.keys(), ...(await this.#index.entries()).keys()]);
-    const all = await Promise.all([...names].map((name) => this.#describe(name)));
-    const whole = all.filter(({ state }) => state === 'whole').map(({ variant }) => variant);
-    const shared = await this.#hashesOf(whole);
-    return Promise.all(
-      all.map(async (each) => {
-        if (each.state !== 'part' || each.inUse) return each;
-        const { stored } = await this.#beyond(each.variant, shared);
-        return stored > 0 ? each : { ...each, storedBytes: 0, state: 'absent' as const };
-      }),
-    );
+    return Promise.all([...names].map((name) => this.#describe(name)));
   }
 
-  /** @throws ServiceError 400 while the variant is in use */
-  async delete(name: string): Promise<void> {
+  /**
+   * Deletes a variant's files, unless others need them.
+   * @param unlist takes an added model out of the user's list, before its files go
+   * @throws ServiceError 400 while the variant is in use
+   */
+  async delete(name: string, unlist?: () => Promise<void>): Promise<void> {
     if (this.unfinished.isAdding(name) || !(await this.#options.release(name))) {
       throw requestError(
         400,
@@ -93,15 +89,18 @@ export class ModelStorage {
         'target',
       );
     }
-    const files = await this.files(name);
-    const own = new Set(files.map(({ sha256 }) => sha256));
-    const others: string[] = [];
-    for (const other of await this.#owners())
-      if (other !== name && (await this.#keepsFiles(other, own))) others.push(other);
-    await this.#deleteUnless(await this.#hashesOf(others), files);
     const known = this.#variants.get(name);
+    const noted = (await this.#index.entries()).get(name)?.files ?? [];
+    const files = [...(await this.files(name)), ...noted];
+    // A removal that the end of this worker interrupts is finished later. A full storage does not prevent it.
+    if (unlist) await this.#index.update(name, { files, unfinished: true }).catch(() => undefined);
+    await unlist?.();
+    const isGone = (other: string): boolean =>
+      other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);
+    await this.#release(files, isGone);
     if (known) await this.#options.variantFiles.forget(known.variant);
-    await this.#index.delete(name);
+    // It may be added or loaded again by now.
+    if (isGone(name)) await this.#index.delete(name);
   }
 
   /** Lists the variant's files, as far as they are known without the network. */
@@ -129,55 +128,73 @@ export class ModelStorage {
     return Promise.all(variants.map(async (variant) => ({ variant, files: await this.files(variant.name) })));
   }
 
-  /** Makes room for a download of these files: deletes unfinished models, and others if the site allows it. */
-  async makeRoom(files: readonly WeightFile[]): Promise<void> {
-    const { needed, free } = await (await this.#options.store()).room(files);
-    if (free === null || free >= needed) return;
-    const oldest = await this.#deletable(files);
-    const usable = oldest.filter(({ variant }) =>
-      this.#options.evict ? !isAddedVariant(variant) : isUnfinished(variant),
-    );
-    const deletable = usable.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
-    if (free + deletable < needed) throw storageFull(needed, free, described(oldest));
-    let missing = needed - free;
-    for (const { variant, storedBytes } of usable) {
-      if (missing <= 0) return;
-      await this.delete(variant);
-      missing -= storedBytes;
-    }
-  }
-
   /**
-   * Deletes the least recently used model, if the site allows it. Called after a write that found the storage full,
-   * whatever the browser had reported (Chromium reports 10 GiB to every site).
+   * Makes room for these files: deletes unfinished models and, if the site allows it, the least recently used others.
+   * @param isFull whether a write found the storage full, whatever the browser had reported (Chromium reports 10 GiB to
+   *   every site): deletes one more model
    * @throws ServiceError `storage_full` saying what could be deleted
    */
-  async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
-    const oldest = await this.#deletable(files);
-    for (const { variant, storedBytes } of this.#options.evict ? oldest : []) {
-      if (isAddedVariant(variant)) continue;
-      await this.delete(variant);
-      // Files that another model shares stay.
-      if ((await this.#describe(variant)).storedBytes < storedBytes) return;
+  async makeRoom(files: readonly WeightFile[], isFull = false): Promise<void> {
+    const store = await this.#options.store();
+    const room = await store.room(files);
+    const free = isFull ? null : room.free;
+    const needed = isFull ? weightBytes({ files }) - (await store.storedBytes(files)) : room.needed;
+    let missing = isFull ? 1 : needed - (free ?? needed);
+    if (missing <= 0) return;
+    const deletable = await this.#deletable(files);
+    const entries = await this.#index.entries();
+    const evictable = deletable.filter(({ variant }) =>
+      // Only the user deletes an added model: its files may have no other source.
+      isAddedVariant(variant) ? this.unfinished.has(variant, entries.get(variant)) : this.#options.evict,
+    );
+    const full = () => storageFull(needed, free, described(deletable));
+    if (evictable.reduce((sum, { storedBytes }) => sum + storedBytes, 0) < missing) throw full();
+    for (const { variant, storedBytes } of evictable) {
+      const itsFiles = await this.files(variant);
+      // Files that another model shares stay, and those of a model that is loaded again by now.
+      await this.delete(variant).catch(() => undefined);
+      missing -= storedBytes - (await store.storedBytes(itsFiles));
+      if (missing <= 0) return;
     }
-    const stored = await (await this.#options.store()).storedBytes(files);
-    throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
+    throw full();
+  }
+
+  /** Names a variant's files in the index, before any is stored. */
+  async note(name: string, files: readonly WeightFile[]): Promise<void> {
+    const known = (await this.#index.entries()).get(name)?.files ?? [];
+    const more = files.filter(({ sha256 }) => !known.some((file) => file.sha256 === sha256));
+    const isStored = (await (await this.#options.store()).missing(files)).length === 0;
+    // Before a download it is written in any case: an earlier write may have failed.
+    if (more.length === 0 && isStored) return;
+    const models = this.#variants.get(name)?.models ?? [];
+    const writing = this.#index.update(name, { models, files: [...known, ...more] });
+    await (isStored ? unlessFull(writing) : writing);
   }
 
   /** Records the use of a loaded variant, and deletes versions that it replaces. */
   async used({ name, files }: Variant): Promise<void> {
-    const models = this.#variants.get(name)?.models ?? [];
-    const before = (await this.#index.entries()).get(name);
-    await this.#index.set(name, { models, used: Date.now(), files });
-    await this.#deleteOutdated(name, models, before?.files ?? []);
+    const known = this.#variants.get(name);
+    if (!known) return;
+    const entries = [...(await this.#index.entries())];
+    const old = entries.filter(
+      ([other, entry]) =>
+        other !== name &&
+        !this.#variants.has(other) &&
+        // The site's catalog may have taken the id of an added model, whose files have no other source.
+        !isAddedVariant(other) &&
+        !this.#options.inUse(other) &&
+        entry.models.some((id) => known.models.includes(id)),
+    );
+    const replaced = new Map(entries.filter((entry) => entry[0] === name || old.includes(entry)));
+    const earlier = [...replaced.values()].flatMap((entry) => entry.files);
+    await this.#release(earlier, (other) => replaced.has(other), files);
+    for (const [other] of old) await this.#index.delete(other);
+    await this.#index.update(name, { models: known.models, used: Date.now(), files });
   }
 
-  /**
-   * Lists variants that are not in use and share none of these files, the least recently used first. Only the user
-   * deletes an added one, whose files have no other source.
-   */
+  /** Lists variants that are not in use and share none of these files, the least recently used first. */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
-    const needed = new Set([...files.map(({ sha256 }) => sha256), ...(await this.#options.addedElsewhere())]);
+    const needed = hashesOf(files);
     const others: StoredVariant[] = [];
     for (const each of await this.variants()) {
       if (each.storedBytes === 0 || each.inUse) continue;
@@ -187,54 +204,27 @@ export class ModelStorage {
     return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
   }
 
-  async #deleteOutdated(name: string, models: string[], earlier: WeightFile[]): Promise<void> {
-    const current = await this.#hashesOf([...(await this.#owners()), name]);
-    const old = [...(await this.#index.entries())].filter(
-      ([other, entry]) =>
-        other !== name &&
-        !this.#variants.has(other) &&
-        // The site's catalog may have taken the id of an added model, whose files have no other source.
-        !isAddedVariant(other) &&
-        !this.#options.inUse(other) &&
-        entry.models.some((id) => models.includes(id)),
-    );
-    await this.#deleteUnless(current, [...earlier, ...old.flatMap(([, { files }]) => files)]);
-    for (const [other] of old) await this.#index.delete(other);
-  }
-
-  async #deleteUnless(needed: ReadonlySet<string>, files: readonly WeightFile[]): Promise<void> {
-    const unneeded = files.filter(({ sha256 }) => !needed.has(sha256));
-    if (unneeded.length === 0) return;
-    const store = await this.#options.store();
-    const elsewhere = await this.#options.addedElsewhere();
-    for (const file of unneeded) if (!elsewhere.has(file.sha256)) await store.delete(file);
-  }
-
-  /** Names of the catalog's variants, and of added models that it does not list. */
-  async #owners(): Promise<string[]> {
+  /**
+   * The only place where files are deleted: those that no entry of another variant names. Asked again under each file's
+   * lock, as a model with the file may be added or loaded meanwhile.
+   */
+  async #release(
+    files: readonly WeightFile[],
+    isGone: (name: string) => boolean,
+    kept: readonly WeightFile[] = [],
+  ): Promise<void> {
+    const needed = hashesOf(kept);
     const entries = await this.#index.entries();
-    return [
-      ...this.#variants.keys(),
-      ...[...entries.keys()].filter((name) => isUnfinished(name) || isAddedVariant(name)),
-    ];
-  }
-
-  async #hashesOf(variants: readonly string[]): Promise<Set<string>> {
-    const files = await Promise.all(variants.map((name) => this.files(name)));
-    return new Set(files.flat().map(({ sha256 }) => sha256));
-  }
-
-  /** Whether a variant needs its files when these are deleted. One of the catalog that was never downloaded needs none. */
-  async #keepsFiles(name: string, deleted: ReadonlySet<string>): Promise<boolean> {
-    if (isUnfinished(name) || isAddedVariant(name) || this.#options.inUse(name)) return true;
-    const { files, stored } = await this.#beyond(name, deleted);
-    return files === 0 || stored > 0;
-  }
-
-  /** The variant's files outside of these, and their stored bytes. */
-  async #beyond(name: string, shared: ReadonlySet<string>): Promise<{ files: number; stored: number }> {
-    const files = (await this.files(name)).filter(({ sha256 }) => !shared.has(sha256));
-    return { files: files.length, stored: await (await this.#options.store()).storedBytes(files) };
+    const isNeeded = ({ sha256 }: WeightFile): boolean =>
+      needed.has(sha256) ||
+      [...entries].some(
+        ([name, entry]) =>
+          !isGone(name) &&
+          (isAddedVariant(name) || this.#variants.has(name)) &&
+          hashesOf(entry.files).has(sha256),
+      );
+    const store = await this.#options.store();
+    for (const file of files) if (!isNeeded(file)) await store.delete(file, isNeeded);
   }
 
   async #describe(name: string): Promise<StoredVariant> {
@@ -242,10 +232,12 @@ export class ModelStorage {
     const known = this.#variants.get(name);
     const entry = (await this.#index.entries()).get(name);
     const files = await this.files(name);
-    const storedBytes = await store.storedBytes(files);
     const bytes = weightBytes({ files });
-    const { engine, license, hub } = known?.variant ?? { engine: '', license: '' };
-    const isListed = known !== undefined || isUnfinished(name);
+    const stored = await store.storedBytes(files);
+    // Files that it shares with another variant may be stored for that one.
+    const storedBytes = entry || stored === bytes ? stored : 0;
+    const isListed = known !== undefined || this.unfinished.has(name, entry);
+    const { engine, license, hub } = known?.variant ?? UNKNOWN;
     return {
       variant: name,
       models: known?.models ?? entry?.models ?? [],
@@ -256,15 +248,21 @@ export class ModelStorage {
       state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name) || this.unfinished.isAdding(name),
-      lastUsed: entry?.used ?? null,
+      lastUsed: lastUse(entry),
     };
   }
 }
+
+const UNKNOWN = { engine: '', license: '', hub: undefined };
+
+const lastUse = (entry: UsageEntry | undefined): number | null => entry?.used || null;
 
 function storedState(stored: number, bytes: number): StoredVariant['state'] {
   if (stored === 0) return 'absent';
   return stored < bytes ? 'part' : 'whole';
 }
+
+const hashesOf = (files: readonly WeightFile[]): Set<string> => new Set(files.map(({ sha256 }) => sha256));
 
 const described = (variants: readonly StoredVariant[]): string[] =>
   variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);

@@ -1,6 +1,6 @@
 import { z } from '#base/full-zod';
 
-import { weightBytes, weightFile, type WeightFile } from '#catalog';
+import { addedVariantName, weightBytes, weightFile, type WeightFile } from '#catalog';
 import { Mutex } from '#base';
 import { parseStored } from './backends/storage-backend.ts';
 import type { WeightStore } from './weight-store.ts';
@@ -8,20 +8,25 @@ import type { WeightStore } from './weight-store.ts';
 const entrySchema = z.object({
   /** Ids of the models that it answered for. */
   models: z.array(z.string()),
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970 of the last load, or of adding; 0: none. */
   used: z.number(),
   files: z.array(weightFile),
+  /** Set until an added model is in the user's list, and from the beginning of its removal. */
+  unfinished: z.boolean(),
 });
 
 /** A damaged entry is left out. */
 const indexSchema = z.record(z.string(), entrySchema.nullable().catch(null));
 
-/** Entry of a variant that was loaded at least once. */
+/** Entry of a variant: its files, from before the first is stored until the last is deleted. */
 export type UsageEntry = z.output<typeof entrySchema>;
 
 const NOTE = 'usage';
 
-/** Records which variants were loaded, and when. Kept beside the weights, so that outdated ones are still known. */
+/**
+ * Names the files of all variants that this app stores, and when each was loaded. Kept beside the weights, so that
+ * outdated and unfinished ones are known.
+ */
 export class UsageIndex {
   readonly #store: () => Promise<Pick<WeightStore, 'notes'>>;
   readonly #writing = new Mutex();
@@ -35,10 +40,13 @@ export class UsageIndex {
     return (this.#entries ??= this.#read());
   }
 
-  /** Records the use of a variant, with the path, size and hash of each file. */
-  async set(variant: string, { files, ...entry }: UsageEntry): Promise<void> {
+  /** Changes a variant's entry. Of its files, the path, size and hash are kept. */
+  async update(variant: string, change: Partial<UsageEntry>): Promise<void> {
+    const entries = await this.entries();
+    const before = entries.get(variant) ?? { models: [], used: 0, files: [], unfinished: false };
+    const { files, ...entry } = { ...before, ...change };
     const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
-    (await this.entries()).set(variant, { ...entry, files: plain });
+    entries.set(variant, { ...entry, files: plain });
     await this.#write();
   }
 
@@ -54,71 +62,66 @@ export class UsageIndex {
   }
 
   async #write(): Promise<void> {
-    const text = JSON.stringify(Object.fromEntries(await this.entries()));
     const { notes } = await this.#store();
-    await this.#writing.run(() => (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text)));
+    await this.#writing.run(async () => {
+      const text = JSON.stringify(Object.fromEntries(await this.entries()));
+      await (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text));
+    });
   }
 }
 
-const PREFIX = 'unfinished/';
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Whether an entry's name is that of an incomplete added model. */
-export const isUnfinished = (name: string): boolean => name.startsWith(PREFIX);
+export interface UnfinishedOptions {
+  index: UsageIndex;
+  /** Whether the user's list of added models has the variant. */
+  isListed(name: string): boolean;
+  /** Deletes a variant, and files that no other variant uses. */
+  remove(name: string): Promise<void>;
+}
 
-const nameOf = (slug: string, files: readonly WeightFile[]): string =>
-  `${PREFIX}${slug}-${(files[0]?.sha256 ?? '').slice(0, 8)}`;
-
-/** Files of models whose adding has not ended. They are listed, can be deleted, and expire after a week. */
+/** Added models that are not in the list: adding or removing has not ended. They are kept for a week. */
 export class UnfinishedModels {
-  readonly #index: UsageIndex;
-  readonly #remove: (name: string) => Promise<void>;
+  readonly #options: UnfinishedOptions;
   readonly #adding = new Set<string>();
 
-  /** @param remove deletes a variant, and files that no other variant uses */
-  constructor(index: UsageIndex, remove: (name: string) => Promise<void>) {
-    this.#index = index;
-    this.#remove = remove;
+  constructor(options: UnfinishedOptions) {
+    this.#options = options;
+  }
+
+  has(name: string, entry: UsageEntry | undefined): boolean {
+    return entry?.unfinished === true && !this.#options.isListed(name);
   }
 
   /** Predicts the files of a model with this name, from an interrupted attempt if its total size is equal. */
   async expected(slug: string, bytes: number): Promise<WeightFile[]> {
-    const entries = [...(await this.#index.entries())];
-    const known = entries.find(([name]) => name.startsWith(`${PREFIX}${slug}-`))?.[1].files ?? [];
-    const rest = bytes - weightBytes({ files: known });
-    return rest === 0 ? known : [{ path: slug, bytes, sha256: 'to be added' }];
+    const entries = [...(await this.#options.index.entries())];
+    const isAttempt = ([name, entry]: [string, UsageEntry]): boolean =>
+      this.has(name, entry) && name.startsWith(addedVariantName(slug, '')) && weightBytes(entry) === bytes;
+    return entries.find(isAttempt)?.[1].files ?? [{ path: slug, bytes, sha256: 'to be added' }];
   }
 
-  async keep(slug: string, files: WeightFile[]): Promise<void> {
-    this.#adding.add(nameOf(slug, files));
-    // No model ids, so that the entry does not count as an outdated version of a model.
-    await this.#index.set(nameOf(slug, files), { models: [], used: Date.now(), files });
+  /** Names the files of a model before any is stored. Until `end()`, nothing deletes them. */
+  async begin(name: string, files: WeightFile[]): Promise<void> {
+    this.#adding.add(name);
+    await this.#options.index.update(name, { used: Date.now(), files, unfinished: true });
   }
 
-  /** Whether the model is being added: its files must stay. */
   isAdding(name: string): boolean {
     return this.#adding.has(name);
   }
 
-  /** Notes that adding has ended. What was stored stays. */
-  end(slug: string, files: readonly WeightFile[]): void {
-    this.#adding.delete(nameOf(slug, files));
-  }
-
-  /** Removes the entry of a completed model, which now owns the files. */
-  async forget(slug: string, files: readonly WeightFile[]): Promise<void> {
-    this.end(slug, files);
-    await this.#index.delete(nameOf(slug, files));
-  }
-
-  async drop(slug: string, files: readonly WeightFile[]): Promise<void> {
-    const name = nameOf(slug, files);
-    if ((await this.#index.entries()).has(name)) await this.#remove(name);
+  /** Ends adding. @param isKept whether the files of a model that is not in the list stay for a week */
+  async end(name: string, isKept: boolean): Promise<void> {
+    this.#adding.delete(name);
+    const { index, isListed, remove } = this.#options;
+    if (isListed(name)) await index.update(name, { unfinished: false });
+    else if (!isKept) await remove(name);
   }
 
   async dropExpired(): Promise<void> {
     const oldest = Date.now() - KEPT_MS;
-    for (const [name, { used }] of await this.#index.entries())
-      if (isUnfinished(name) && used < oldest) await this.#remove(name);
+    for (const [name, entry] of await this.#options.index.entries())
+      if (this.has(name, entry) && entry.used < oldest) await this.#options.remove(name);
   }
 }

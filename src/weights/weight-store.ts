@@ -27,8 +27,10 @@ export interface StoredFile extends FetchedFile {
   intact: Promise<boolean>;
 }
 
-/** Name of the file that `tryRoom()` allocates. */
-const ROOM = 'room';
+type IsNeeded = (file: WeightFile) => boolean;
+
+/** How long a deletion waits for the file: another app may be deleting it, which is quick, or downloading it. */
+const DELETE_WAIT_MS = 500;
 
 /** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
 export class WeightStore {
@@ -54,8 +56,6 @@ export class WeightStore {
     this.#locks = locks;
     this.#modelsUrl = modelsUrl;
     this.#rate = rate;
-    // A worker that ended in `tryRoom()` left gigabytes. The file of a running one is open, and stays.
-    backend.remove(ROOM).catch(() => undefined);
   }
 
   /** Lists files that are not stored completely. */
@@ -110,7 +110,7 @@ export class WeightStore {
   /** Cancels these downloads for all callers and deletes partial files. Complete files stay. */
   async cancel(files: readonly WeightFile[]): Promise<void> {
     await Promise.all(this.#downloads.of(files).map((each) => each.cancel()));
-    for (const file of await this.missing(files)) await this.#removeUnlessLocked(file);
+    for (const file of await this.missing(files)) await this.#releaseUnlessLocked(file);
   }
 
   /**
@@ -136,9 +136,10 @@ export class WeightStore {
     options: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
   ): Promise<void> {
     const store = async (): Promise<void> => {
+      await this.#files.claim(file);
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
+      if (await this.#files.repair(file, options.signal)) return;
       await this.#expectRoom(file);
-      await this.#files.salvage(file);
       await copyBlob(this.backend, file, blob, options);
       await this.#files.finish(file, chunks, 'disk');
     };
@@ -148,38 +149,30 @@ export class WeightStore {
   }
 
   /**
-   * Checks that the missing bytes of these files fit, before a long download or import. Allocates them, as the
-   * browser may report more free space than it grants.
-   * @throws ServiceError `storage_full`
+   * Deletes a file that is not needed. Its bytes stay while another app of the origin claims them.
+   * @param isNeeded called under the file's lock: it may be needed by now
+   * @throws ServiceError 400 `weights_in_use` while the file is being written, by this or another app of the origin
    */
-  async tryRoom(files: readonly WeightFile[]): Promise<void> {
-    const { needed } = await this.room(files);
-    if (needed === 0) return;
-    const writer = await this.backend.write(ROOM);
-    try {
-      await writer.resize(needed);
-    } catch (error) {
-      throw files[0] ? didNotFit({ ...files[0], bytes: needed }, error) : error;
-    } finally {
-      await writer.close().finally(() => this.backend.remove(ROOM));
-    }
-  }
-
-  /** @throws ServiceError 400 `weights_in_use` while the file is being written, by this or another app of the origin */
-  async delete(file: WeightFile): Promise<void> {
-    if (await this.#removeUnlessLocked(file)) return;
+  async delete(file: WeightFile, isNeeded?: IsNeeded): Promise<void> {
+    if (await this.#releaseUnlessLocked(file, isNeeded)) return;
     const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
     throw requestError(400, message, 'weights_in_use', 'target');
   }
 
-  async #removeUnlessLocked(file: WeightFile): Promise<boolean> {
-    const removed = this.#locks.request(weightLock(file.sha256), { ifAvailable: true }, async (lock) => {
-      if (!lock) return false;
+  async #releaseUnlessLocked(file: WeightFile, isNeeded?: IsNeeded): Promise<boolean> {
+    const signal = AbortSignal.timeout(DELETE_WAIT_MS);
+    const release = async (): Promise<void> => {
+      if (isNeeded?.(file)) return;
       this.#checks.delete(file.sha256);
-      await this.#files.remove(file);
+      await this.#files.release(file);
+    };
+    try {
+      await this.#locked(file, release, signal);
       return true;
-    });
-    return removed;
+    } catch (error) {
+      if (error === signal.reason) return false;
+      throw error;
+    }
   }
 
   /** Runs `work` under the file's lock: another tab, or another app of the origin, may write the same file. */
@@ -197,15 +190,7 @@ export class WeightStore {
 
   /** Downloads a file without a record, unless it turns out to be complete. Runs under the file's lock. */
   async #fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
-    await this.#files.salvage(file);
-    const chunks = await this.#files.unrecorded(file, options.signal);
-    if (!chunks) return this.#download(file, options);
-    // The bytes are complete even if there is no space for a new record.
-    await this.#files.finish(file, chunks).catch(() => undefined);
-    return { blob: await this.#own(file), from: null };
-  }
-
-  async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    if (await this.#files.repair(file, options.signal)) return { blob: await this.#own(file), from: null };
     if (file.added) throw lostFile(file, file.added);
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
@@ -247,10 +232,8 @@ export class WeightStore {
   }
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
-    const check = this.#files.isIntact(file, blob).then(async (intact) => {
-      if (!intact) await this.#locked(file, () => this.#files.salvage(file));
-      return intact;
-    });
+    const repair = () => this.#locked(file, () => this.#files.repair(file));
+    const check = this.#files.isIntact(file, blob).then((intact) => intact || repair());
     this.#checks.set(file.sha256, check);
     const forget = (): unknown => this.#checks.delete(file.sha256);
     check.then((intact) => intact || forget(), forget);

@@ -4,6 +4,7 @@ import { beforeAll, expect, inject, test } from 'vitest';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { AlteredSite } from '../support/altered-site.ts';
+import { ask, embed } from '../support/ask-page.ts';
 
 const siteUrl = inject('siteUrl');
 /** Browsers report every violation there: of pages, workers, threads and the service worker. */
@@ -59,22 +60,10 @@ test('chat and embeddings on threads run under it, without a violation anywhere'
   // Two threads, whatever the machine has: more of them than cores wait for each other.
   site.workerPrefix = `${FOUR_PROCESSORS}\n`;
   const { page, key } = await openPage(context, site.url);
-  const answers = await page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
-    const chat = await client.chat.completions.create({
-      model: 'amber-phoenix-4',
-      messages: [{ role: 'user', content: 'Say hi.' }],
-      max_completion_tokens: 4,
-      temperature: 0,
-    });
-    const { data } = await client.embeddings.create({ model: 'jade-mole-4', input: 'a cat' });
-    return {
-      tokens: chat.usage?.completion_tokens,
-      dimensions: data[0]?.embedding.length,
-      threads: /wasm-\d+t/.exec(chat.system_fingerprint ?? '')?.[0],
-    };
-  }, key);
-  expect(answers).toEqual({ tokens: 4, dimensions: 384, threads: 'wasm-2t' });
+  const chat = await ask(page, key, 'amber-phoenix-4', 'Say hi.', { max_completion_tokens: 4 });
+  expect(chat.usage?.completion_tokens).toBe(4);
+  expect(chat.system_fingerprint).toContain('wasm-2t');
+  expect((await embed(page, key, 'jade-mole-4', 'a cat'))[0]).toHaveLength(384);
   expect(site.asked).toContainEqual(
     expect.stringMatching(/^\/localtext\/wasm\/wllama-worker-[\da-f]{8}\.js$/),
   );

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type OpenAI from 'openai';
 import { beforeAll, expect, test } from 'vitest';
 
 import type { VariantOf } from '../../src/catalog/catalog.ts';
@@ -12,6 +13,8 @@ import { sharedPage } from '../support/shared-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { send } from '../support/send.ts';
 import { addGguf } from '../support/add-gguf.ts';
+import { dot, post } from '../support/ask-page.ts';
+import { modelOf } from '../support/catalogs.ts';
 
 const SMOLLM2 = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 /** llama.cpp's number for the pooling of the last token. */
@@ -29,14 +32,7 @@ const float = defaultCatalog.models
   .find(({ id }) => id === 'jade-mole-4')
   ?.variants.find(({ name }) => name === 'all-minilm-l6-v2-f32') as VariantOf<'transformers'>;
 const catalog = extendCatalog(defaultCatalog, {
-  models: [
-    {
-      id: CLS,
-      kind: 'embedding',
-      created: 0,
-      variants: [{ ...float, name: 'first-token-f32', pooling: 'cls', optIn: false }],
-    },
-  ],
+  models: [modelOf(CLS, [{ ...float, name: 'first-token-f32', pooling: 'cls', optIn: false }], 'embedding')],
 });
 const tab = sharedPage({ catalog, prefer: [float.name] });
 let folder: string;
@@ -45,15 +41,11 @@ beforeAll(async () => {
   folder = await tempFolder('embedding-gguf');
 });
 
-const embed = (model: string, input: string[], more = {}) =>
-  tab.page.evaluate(
-    async ([apiKey, id, texts, extra]) => {
-      const client = window.client(apiKey, { timeout: 240_000 });
-      const { data, usage } = await client.embeddings.create({ model: id, input: texts, ...extra });
-      return { vectors: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens };
-    },
-    [tab.key, model, input, more] as const,
-  );
+async function embedAll(model: string) {
+  const json = { model, input: TEXTS };
+  const { data, usage } = await post<OpenAI.CreateEmbeddingResponse>(tab.page, tab.key, 'embeddings', json);
+  return { vectors: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens };
+}
 
 async function status(model: string, more: object) {
   const sent = await send<{ error: { param: string } }>(tab.page, tab.key, '/v1/embeddings', {
@@ -62,9 +54,6 @@ async function status(model: string, more: object) {
   });
   return [sent.status, sent.body] as const;
 }
-
-const cosine = (a: number[], b: number[]): number =>
-  a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
 
 test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () => {
   const file = join(folder, 'all-MiniLM-L6-v2.F32.gguf');
@@ -76,12 +65,12 @@ test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () 
     contextLength: 512,
     embedding: { dimensions: 384, pooling: 'mean' },
   });
-  const own = await embed(id, TEXTS);
-  const onnx = await embed('jade-mole-4', TEXTS);
+  const own = await embedAll(id);
+  const onnx = await embedAll('jade-mole-4');
   expect(own.tokens).toBe(onnx.tokens);
   for (const [index, vector] of own.vectors.entries()) {
     expect(vector).toHaveLength(384);
-    expect(cosine(vector, onnx.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+    expect(dot(vector, onnx.vectors[index]), TEXTS[index]).toBeGreaterThan(0.9999);
   }
   const [tooLong, { error }] = await status(id, { input: ['short', 'a word '.repeat(600)] });
   expect([tooLong, error.param]).toEqual([400, 'input[1]']);
@@ -94,14 +83,14 @@ test('vectors of the first token are those of native llama.cpp, in GGUF and in O
   await writeFile(file, await miniLmGguf(POOLINGS.cls));
   const { id, embedding } = await addGguf(tab.page, file);
   expect(embedding).toEqual({ dimensions: 384, pooling: 'cls' });
-  const gguf = await embed(id, TEXTS);
-  const onnx = await embed(CLS, TEXTS);
-  const mean = await embed('jade-mole-4', TEXTS);
+  const gguf = await embedAll(id);
+  const onnx = await embedAll(CLS);
+  const mean = await embedAll('jade-mole-4');
   const server = await LlamaServer.start(file, 'key', [], { pooling: 'CLS' });
   for (const [index, vector] of (await server.embed(TEXTS)).entries()) {
-    expect(cosine(vector, gguf.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
-    expect(cosine(vector, onnx.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
-    expect(cosine(vector, mean.vectors[index] ?? []), TEXTS[index]).toBeLessThan(0.99);
+    expect(dot(vector, gguf.vectors[index]), TEXTS[index]).toBeGreaterThan(0.9999);
+    expect(dot(vector, onnx.vectors[index]), TEXTS[index]).toBeGreaterThan(0.9999);
+    expect(dot(vector, mean.vectors[index]), TEXTS[index]).toBeLessThan(0.99);
   }
 });
 
@@ -114,9 +103,9 @@ test('a decoder with the pooling of its last token makes the vectors of native l
     canChat: false,
     embedding: { dimensions: 576, pooling: 'last_token' },
   });
-  const own = await embed(id, TEXTS);
+  const own = await embedAll(id);
   const server = await LlamaServer.start(file, 'key', [], { pooling: 'LAST' });
   const native = await server.embed(TEXTS);
   for (const [index, vector] of own.vectors.entries())
-    expect(cosine(vector, native[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+    expect(dot(vector, native[index]), TEXTS[index]).toBeGreaterThan(0.9999);
 });

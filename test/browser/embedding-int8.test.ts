@@ -3,6 +3,7 @@ import { beforeAll, expect, inject, test } from 'vitest';
 
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { dot, embed } from '../support/ask-page.ts';
 
 const siteUrl = inject('siteUrl');
 const F32 = 'all-minilm-l6-v2-f32';
@@ -37,9 +38,6 @@ const texts = [
   ),
 ];
 
-const dot = (a: number[] = [], b: number[] = []): number =>
-  a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
-
 interface Embedded {
   fingerprint: string | null;
   together: number[][];
@@ -47,32 +45,20 @@ interface Embedded {
 }
 
 /** All texts in one request, and some of them each in its own request. */
-async function embed(prefer: string[]): Promise<Embedded> {
+async function embedWith(prefer: string[]): Promise<Embedded> {
   const { page, key } = await openPage(context, siteUrl, { prefer });
-  try {
-    return await page.evaluate(
-      async ([apiKey, inputs]) => {
-        const client = window.client(apiKey);
-        const ask = async (input: string[]): Promise<number[][]> => {
-          const { data } = await client.embeddings.create({ model: 'jade-mole-4', input });
-          return data.map(({ embedding }) => embedding);
-        };
-        const together = await ask(inputs);
-        const alone = (await Promise.all(inputs.map((input) => ask([input])))).flat();
-        const { models } = await (await window.localtext).status();
-        const fingerprint = models.find(({ id }) => id === 'jade-mole-4')?.fingerprint ?? null;
-        return { fingerprint, together, alone };
-      },
-      [key, texts] as const,
-    );
-  } finally {
-    await page.close();
-  }
+  const vectorsOf = (input: string[]) => embed(page, key, 'jade-mole-4', input);
+  const together = await vectorsOf(texts);
+  const alone = (await Promise.all(texts.map((input) => vectorsOf([input])))).flat();
+  const { models } = await page.evaluate(async () => (await window.localtext).status());
+  await page.close();
+  const fingerprint = models.find(({ id }) => id === 'jade-mole-4')?.fingerprint ?? null;
+  return { fingerprint, together, alone };
 }
 
 test('MiniLM in 8 bits is near MiniLM in 32, and a vector does not depend on what is asked beside it', async () => {
-  const full = await embed([F32]);
-  const small = await embed([]);
+  const full = await embedWith([F32]);
+  const small = await embedWith([]);
   expect(full.fingerprint).toMatch(/^all-minilm-l6-v2-f32-transformers-wasm/);
   expect(small.fingerprint).toMatch(/^all-minilm-l6-v2-int8-transformers-wasm/);
   expect(small.together.map(({ length }) => length)).toEqual(texts.map(() => 384));

@@ -5,6 +5,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { sharedPage } from '../support/shared-page.ts';
 import { catalogOf, modelOf } from '../support/catalogs.ts';
+import { dot, embed } from '../support/ask-page.ts';
 
 const miniLm = defaultCatalog.models
   .flatMap(({ variants }) => variants)
@@ -35,28 +36,17 @@ test('shaders are compiled before a model is ready, as a phase of its load', asy
 });
 
 test('embeddings on WebGPU agree with those on WASM', async () => {
-  const { vectors, fingerprints } = await tab.page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
-    const input = ['The weather is lovely today.', 'He drove to the stadium.'];
-    const answers = await Promise.all(
-      ['wasm', 'webgpu'].map((model) => client.embeddings.create({ model, input })),
-    );
-    const { models } = await (await window.localtext).status();
-    return {
-      vectors: answers.map(({ data }) => data.map(({ embedding }) => embedding)),
-      fingerprints: models.slice(0, 2).map(({ fingerprint }) => fingerprint),
-    };
-  }, tab.key);
-  expect(fingerprints).toEqual([
+  const input = ['The weather is lovely today.', 'He drove to the stadium.'];
+  const [onWasm = [], onWebGpu = []] = await Promise.all(
+    ['wasm', 'webgpu'].map((model) => embed(tab.page, tab.key, model, input)),
+  );
+  const { models } = await tab.page.evaluate(async () => (await window.localtext).status());
+  expect(models.slice(0, 2).map(({ fingerprint }) => fingerprint)).toEqual([
     expect.stringMatching(/wasm-\d+t$/) as string,
     expect.stringMatching(/webgpu$/) as string,
   ]);
-  const [onWasm = [], onWebGpu = []] = vectors;
   expect(onWebGpu).toHaveLength(2);
-  for (const [at, vector] of onWebGpu.entries()) {
-    const cosine = vector.reduce((sum, value, index) => sum + value * (onWasm[at]?.[index] ?? 0), 0);
-    expect(cosine).toBeCloseTo(1, 4);
-  }
+  for (const [at, vector] of onWebGpu.entries()) expect(dot(vector, onWasm[at])).toBeCloseTo(1, 4);
 });
 
 test('a GPU that the browser takes away: the next variant answers, and the status names the reason', async () => {
@@ -66,17 +56,10 @@ test('a GPU that the browser takes away: the next variant answers, and the statu
     Object.defineProperty(navigator.gpu, 'requestAdapter', { value: async () => null }),
   );
   await crashGpu(tab.context);
-  const { dimensions, reasons } = await tab.page.evaluate(async (apiKey) => {
-    const { data } = await window.client(apiKey).embeddings.create({ model: 'either', input: 'hello' });
-    const { models } = await (await window.localtext).status();
-    return {
-      dimensions: data[0]?.embedding.length,
-      reasons: models.find(({ id }) => id === 'either')?.reasons,
-    };
-  }, tab.key);
-  expect(dimensions).toBe(384);
+  expect((await embed(tab.page, tab.key, 'either', 'hello'))[0]).toHaveLength(384);
+  const { models } = await tab.page.evaluate(async () => (await window.localtext).status());
   const why = expect.stringMatching(/minilm-webgpu runs on WebGPU alone, and the browser offers no GPU now/);
-  expect(reasons).toMatchObject([
+  expect(models.find(({ id }) => id === 'either')?.reasons).toMatchObject([
     { variant: 'minilm-next', chosen: true },
     { variant: 'minilm-webgpu', chosen: false, reason: why as string },
   ]);

@@ -1,52 +1,37 @@
 import { expect, test } from 'vitest';
 
 import { sharedPage } from '../support/shared-page.ts';
+import { dot, embed } from '../support/ask-page.ts';
+import { send } from '../support/send.ts';
 
 /** What the engines themselves must hold to, on real weights, asked for through /v1. */
 
 const tab = sharedPage({}, 'amber-phoenix-4');
 
+interface Reply {
+  choices?: { message: { content: string } }[];
+  error?: { message: string; param: string | null };
+}
+
 interface Answer {
   status: number;
   text: string;
   message: string;
-  code: string | null;
   param: string | null;
 }
 
 type Body = Record<string, unknown> & { content?: string };
 
-/** All at once; at temperature 0. */
-const askAll = (bodies: Body[]): Promise<Answer[]> =>
-  tab.page.evaluate(
-    async ([apiKey, requests]) =>
-      Promise.all(
-        requests.map(async ({ content, ...body }) => {
-          const messages = [{ role: 'user', content: content ?? 'Write two sentences about the sea.' }];
-          const response = await fetch('/v1/chat/completions', {
-            method: 'POST',
-            headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-            body: JSON.stringify({ model: 'amber-phoenix-4', messages, temperature: 0, ...body }),
-          });
-          const reply = await response.json();
-          const [choice] = reply.choices ?? [];
-          return {
-            status: response.status,
-            text: choice?.message.content ?? '',
-            message: reply.error?.message ?? '',
-            code: reply.error?.code ?? null,
-            param: reply.error?.param ?? null,
-          };
-        }),
-      ),
-    [tab.key, bodies] as const,
-  );
+/** At temperature 0. */
+async function ask({ content = 'Write two sentences about the sea.', ...more }: Body): Promise<Answer> {
+  const messages = [{ role: 'user', content }];
+  const json = { model: 'amber-phoenix-4', messages, temperature: 0, ...more };
+  const { status, body } = await send<Reply>(tab.page, tab.key, '/v1/chat/completions', json);
+  const { message = '', param = null } = body.error ?? {};
+  return { status, text: body.choices?.[0]?.message.content ?? '', message, param };
+}
 
-const ask = async (body: Body): Promise<Answer> => {
-  const [answer] = await askAll([body]);
-  if (!answer) throw new Error('no answer');
-  return answer;
-};
+const askAll = (bodies: Body[]): Promise<Answer[]> => Promise.all(bodies.map(ask));
 
 test('concurrent chats give the same texts as alone; a refused one fails alone', async () => {
   const contents = ['Name a river.', 'Name a tree.', 'Write one sentence about snow.'];
@@ -56,6 +41,11 @@ test('concurrent chats give the same texts as alone; a refused one fails alone',
   const together = await askAll([...bodies, bad]);
   expect(together[3]).toMatchObject({ status: 400, param: expect.stringContaining('response_format') });
   for (const [at, body] of bodies.entries()) expect((await ask(body)).text).toBe(together[at]?.text);
+});
+
+test('a penalty counts the tokens of the reply, and not those of its prompt', async () => {
+  const body: Body = { content: 'Hello! '.repeat(20), max_tokens: 2 };
+  expect((await ask({ ...body, frequency_penalty: 2 })).text).toBe((await ask(body)).text);
 });
 
 test('text that is not UTF-8 is replaced, and neither the engine nor what runs beside it ends', async () => {
@@ -77,9 +67,9 @@ test('text that is not UTF-8 is replaced, and neither the engine nor what runs b
 
 test('a prompt longer than the context is refused while another one is computed', async () => {
   const ended: number[] = [];
-  const send = (words: number) =>
+  const say = (words: number) =>
     ask({ content: 'word '.repeat(words), max_tokens: 1 }).then(() => ended.push(words));
-  await Promise.all([500, 9000].map(send));
+  await Promise.all([500, 9000].map(say));
   expect(ended).toEqual([9000, 500]);
 });
 
@@ -130,20 +120,9 @@ test('five conversations over four slots: each prompt is computed once', async (
 });
 
 test('concurrent embeddings equal those in turn', async () => {
-  const { together, turn } = await tab.page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
-    const embed = async (input: string) => {
-      const { data } = await client.embeddings.create({ model: 'jade-mole-4', input });
-      return data[0]?.embedding ?? [];
-    };
-    const inputs = Array.from({ length: 12 }, (_, index) => 'the sea '.repeat(index + 1));
-    const atOnce = await Promise.all(inputs.map(embed));
-    const inTurn: number[][] = [];
-    for (const input of inputs) inTurn.push(await embed(input));
-    return { together: atOnce, turn: inTurn };
-  }, tab.key);
-  for (const [at, vector] of turn.entries()) {
-    const cosine = vector.reduce((sum, value, index) => sum + value * (together[at]?.[index] ?? 0), 0);
-    expect(cosine).toBeCloseTo(1, 5);
-  }
+  const vectorOf = async (input: string) => (await embed(tab.page, tab.key, 'jade-mole-4', input))[0];
+  const inputs = Array.from({ length: 12 }, (_, index) => 'the sea '.repeat(index + 1));
+  const together = await Promise.all(inputs.map(vectorOf));
+  for (const [at, input] of inputs.entries())
+    expect(dot(await vectorOf(input), together[at])).toBeCloseTo(1, 5);
 });

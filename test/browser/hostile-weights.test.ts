@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
-import type { Catalog, CatalogModel, Variant, WeightFile } from '../../src/catalog/catalog.ts';
+import type { CatalogModel, Variant, WeightFile } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { ByteCursor } from '../../src/gguf/byte-cursor.ts';
 import { readGguf } from '../../src/gguf/read-gguf.ts';
@@ -13,6 +13,8 @@ import { openPage } from '../support/open-page.ts';
 import { tinyGguf } from '../unit/gguf/tiny-gguf.ts';
 import { small as smolLm2 } from '../support/small-variant.ts';
 import { AlteredSite } from '../support/altered-site.ts';
+import { embed } from '../support/ask-page.ts';
+import { catalogOf, modelOf } from '../support/catalogs.ts';
 
 const SOUND = 'sound-1';
 const CHAT_FILE = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
@@ -39,7 +41,7 @@ function serve(id: string, path: string, bytes: Buffer): WeightFile {
 
 function chat(id: string, bytes: Uint8Array): CatalogModel {
   const files = [serve(id, `hostile/${id}.gguf`, Buffer.from(bytes))];
-  return { id, kind: 'chat', created: 1, variants: [{ ...smolLm2, name: `${id}-w`, files }] };
+  return modelOf(id, [{ ...smolLm2, name: `${id}-w`, files }]);
 }
 
 /** One word of a GGUF's header, the first after `key`, becomes another of the same length. */
@@ -68,13 +70,9 @@ beforeAll(async () => {
   context = await launch();
   const real = await stored(CHAT_FILE);
   const small = await firstLayers(`public/models/${CHAT_FILE}`, 1);
-  const huge = smolLm2.files.map((file) => ({
-    ...file,
-    bytes: 2 ** 52,
-    path: 'hostile/huge.gguf',
-  }));
+  const huge = smolLm2.files.map((file) => ({ ...file, bytes: 2 ** 52, path: 'hostile/huge.gguf' }));
   models = [
-    { id: SOUND, kind: 'embedding', created: 1, variants: [miniLm] },
+    modelOf(SOUND, [miniLm], 'embedding'),
     chat('no-gguf', Buffer.from('<html>Please log in</html>')),
     chat('cut-short', real.subarray(0, 3_500_000)),
     // Its head is sound, and it is no model.
@@ -86,12 +84,7 @@ beforeAll(async () => {
     chat('nan', withScale(small, 0xfe00)),
     chat('largest', withScale(small, 0x7bff)),
     chat('no-merges', renamed(small, 'tokenizer.ggml.merges', 'tokenizer.ggml.verges')),
-    {
-      id: 'huge',
-      kind: 'chat',
-      created: 1,
-      variants: [{ ...smolLm2, name: 'huge-w', files: huge }],
-    },
+    modelOf('huge', [{ ...smolLm2, name: 'huge-w', files: huge }]),
   ];
 });
 
@@ -103,19 +96,9 @@ const failureOf = (page: Page, model: string): Promise<{ code?: string; message:
   }, model);
 
 test('hostile weights with the right hash are refused by name, and other models keep answering', async () => {
-  const catalog: Catalog = { ownedBy: 'test', models };
-  const { page, key } = await openPage(context, site.url, { catalog });
-  const embed = (): Promise<number | undefined> =>
-    page.evaluate(
-      async ([apiKey, model]) => {
-        const { data } = await window
-          .client(apiKey ?? '')
-          .embeddings.create({ model: model ?? '', input: 'hello' });
-        return data[0]?.embedding.length;
-      },
-      [key, SOUND],
-    );
-  expect(await embed()).toBe(384);
+  const { page, key } = await openPage(context, site.url, { catalog: catalogOf(...models) });
+  const dimensions = async () => (await embed(page, key, SOUND, 'hello'))[0]?.length;
+  expect(await dimensions()).toBe(384);
   const expected: [string, string, RegExp][] = [
     ['no-gguf', 'weights_corrupt', /^The weight file hostile\/no-gguf\.gguf is not a GGUF/],
     [
@@ -137,10 +120,10 @@ test('hostile weights with the right hash are refused by name, and other models 
     const failure = await failureOf(page, id);
     console.log(`${id}: ${Date.now() - at} ms: ${failure.message}`);
     expect(failure).toEqual({ code, message: expect.stringMatching(message) as string });
-    expect(await embed()).toBe(384);
+    expect(await dimensions()).toBe(384);
   }
   // A later worker, too, has it from the store.
   await page.reload();
   site.handlers.clear();
-  expect(await embed()).toBe(384);
+  expect(await dimensions()).toBe(384);
 });

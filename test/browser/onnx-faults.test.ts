@@ -9,6 +9,7 @@ import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models
 import { tinyModel, tinyVariant, type TinyFiles } from '../support/tiny-onnx/tiny-model.ts';
 import { send } from '../support/send.ts';
 import { catalogOf, modelOf } from '../support/catalogs.ts';
+import { embed } from '../support/ask-page.ts';
 
 let context: BrowserContext;
 let server: ModelServer;
@@ -96,30 +97,23 @@ test('a truncated, false or wrong file is named in the error, and all other mode
         ),
       model,
     );
-  const embed = (model: string): Promise<number[]> =>
-    page.evaluate(
-      async ({ apiKey, id }) => {
-        const { data } = await window.client(apiKey).embeddings.create({ model: id, input: 'a lamp' });
-        return data[0]?.embedding ?? [];
-      },
-      { apiKey: key, id: model },
-    );
+  const vectorOf = async (model: string) => (await embed(page, key, model, 'a lamp'))[0] ?? [];
   const status = async (model: string, input: string): Promise<string> => {
     const { status: code, text } = await send(page, key, '/v1/embeddings', { model, input });
     return `${code} ${code === 200 ? '' : text}`;
   };
-  const before = await embed('fine');
+  const before = await vectorOf('fine');
   expect(before).toHaveLength(16);
   expect(Math.hypot(...before)).toBeCloseTo(1, 5);
   for (const [name, { says }] of Object.entries(faults)) {
     expect.soft(await failure(name), name).toMatch(says);
-    expect(await embed('fine'), name).toEqual(before);
+    expect(await vectorOf('fine'), name).toEqual(before);
   }
   // A tokenizer that waits for a word holds its own model alone, and answers other texts afterwards.
   expect(await failure('trap')).toBe('loaded');
   const trapped = status('trap', 'a lamp');
   const began = Date.now();
-  for (let at = 0; at < 5; at++) expect(await embed('fine')).toEqual(before);
+  for (let at = 0; at < 5; at++) expect(await vectorOf('fine')).toEqual(before);
   expect(Date.now() - began).toBeLessThan(8000);
   expect(await trapped).toMatch(/^500 .*tokenizer takes longer than 10 s for a text/);
   expect(await status('trap', 'a door')).toMatch(/^200/);
@@ -131,9 +125,9 @@ test('a truncated, false or wrong file is named in the error, and all other mode
     channel.postMessage(null);
     return ended.then(() => undefined);
   }, END);
-  expect(await embed('fine')).toEqual(before);
+  expect(await vectorOf('fine')).toEqual(before);
 
   // Loaded after all that: a load that failed keeps no other from loading.
   expect(await failure('jade-mole-4')).toBe('loaded');
-  expect(await embed('jade-mole-4')).toHaveLength(384);
+  expect(await vectorOf('jade-mole-4')).toHaveLength(384);
 });

@@ -5,6 +5,7 @@ import { expect, inject, test } from 'vitest';
 
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { dot, embed, post } from '../support/ask-page.ts';
 
 /** The retrieval example's questions, each with the file that answers it: how often that file is among the first three. */
 
@@ -36,43 +37,19 @@ test("the figures in the retrieval example's README", async () => {
   const words = questions.map(([question]) => byWords(documents, question));
   const context = await launchWithWeights();
   const { page, key } = await openPage(context, inject('siteUrl'));
-  const { vectors, reranked, found } = await page.evaluate(
-    async ([apiKey, texts, asked, candidates]) => {
-      const post = async <Answer>(path: string, body: object): Promise<Answer> => {
-        const response = await fetch(`/v1/${path}`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'jade-mole-4', ...body }),
-        });
-        return (await response.json()) as Answer;
-      };
-      const embed = async (input: string[]): Promise<number[][]> => {
-        const { data } = await post<{ data: { embedding: number[] }[] }>('embeddings', { input });
-        return data.map(({ embedding }) => embedding);
-      };
-      const rank = async (query: string, among: number[]): Promise<number[]> => {
-        const { results } = await post<{ results: { index: number }[] }>('rerank', {
-          query,
-          documents: among.map((at) => texts[at]),
-        });
-        return results.map(({ index }) => among[index] ?? -1);
-      };
-      const [own, theirs] = [await embed(texts), await embed(asked)];
-      const dot = (a: number[] = [], b: number[] = []): number =>
-        a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
-      const all = texts.map((_, at) => at);
-      return {
-        vectors: theirs.map((query) => all.toSorted((a, b) => dot(query, own[b]) - dot(query, own[a]))),
-        reranked: await Promise.all(asked.map((query) => rank(query, all))),
-        found: await Promise.all(asked.map((query, at) => rank(query, candidates[at] ?? []))),
-      };
-    },
-    [
-      key,
-      documents,
-      questions.map(([question]) => question),
-      words.map((order) => order.slice(0, CANDIDATES)),
-    ] as const,
+  const vectorsOf = (input: string[]) => embed(page, key, 'jade-mole-4', input);
+  const asked = questions.map(([question]) => question);
+  const rank = async (query: string, among: number[]): Promise<number[]> => {
+    const json = { model: 'jade-mole-4', query, documents: among.map((at) => documents[at]) };
+    const { results } = await post<{ results: { index: number }[] }>(page, key, 'rerank', json);
+    return results.map(({ index }) => among[index] ?? -1);
+  };
+  const [own, theirs] = [await vectorsOf(documents), await vectorsOf(asked)];
+  const all = documents.map((_, at) => at);
+  const vectors = theirs.map((query) => all.toSorted((a, b) => dot(query, own[b]) - dot(query, own[a])));
+  const reranked = await Promise.all(asked.map((query) => rank(query, all)));
+  const found = await Promise.all(
+    asked.map((query, at) => rank(query, words[at]?.slice(0, CANDIDATES) ?? [])),
   );
   await context.close();
   const right = (orders: readonly number[][], first: number): number =>

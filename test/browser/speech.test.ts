@@ -70,53 +70,6 @@ test('a text is spoken, and what it says is heard', async () => {
   expect(wordErrorRate(HEARD, inWords(seen.text)), seen.text).toBeLessThanOrEqual(0.05);
 });
 
-test('formats: the default is MP3, what the browser cannot write is a 400 that names what it can', async () => {
-  const seen = await page.evaluate(
-    async ([apiKey, id]) => {
-      const client = window.client(apiKey);
-      const heard: Record<string, unknown> = {};
-      for (const format of [undefined, 'opus', 'aac', 'flac', 'pcm'] as const) {
-        try {
-          const response = await client.audio.speech.create({
-            model: id,
-            input: 'The boat left the harbor. It came back before sunrise.',
-            voice: 'heart',
-            ...(format && { response_format: format }),
-          });
-          const bytes = await response.arrayBuffer();
-          const length = bytes.byteLength;
-          const type = response.headers.get('content-type');
-          const decoded =
-            format === 'pcm' ? null : await new OfflineAudioContext(1, 1, 24_000).decodeAudioData(bytes);
-          heard[format ?? 'default'] = { type, seconds: decoded?.duration ?? length / 48_000 };
-        } catch (error) {
-          heard[format ?? 'default'] = (error as Error).message;
-        }
-      }
-      return heard;
-    },
-    [key, model] as const,
-  );
-  const spoken = (type: string) => ({
-    type,
-    seconds: expect.toSatisfy((s: number) => s > 3.5 && s < 5) as number,
-  });
-  expect(seen).toMatchObject({
-    default: spoken('audio/mpeg'),
-    pcm: spoken('audio/pcm'),
-    flac: spoken('audio/flac'),
-  });
-  for (const format of ['opus', 'aac'])
-    expect(seen[format]).toEqual(
-      expect.toSatisfy((value: unknown) =>
-        typeof value === 'string'
-          ? /400 .*Use mp3/.test(value)
-          : // Both sentences: each is an Ogg stream.
-            (value as { seconds: number }).seconds > 3.5,
-      ),
-    );
-});
-
 test('FLAC has the samples of PCM', async () => {
   const [flac, pcm] = await page.evaluate(
     async ([apiKey, id]) => {

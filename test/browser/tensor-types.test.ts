@@ -10,18 +10,20 @@ import { inFormat, inFloat32, type LowBit } from '../support/low-bit.ts';
 import { openPage } from '../support/open-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { addGguf } from '../support/add-gguf.ts';
+import { ask } from '../support/ask-page.ts';
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 const LAYERS = 2;
 
 let context: BrowserContext;
 let page: Page;
+let key: string;
 let folder: string;
 
 beforeAll(async () => {
   folder = await tempFolder('types');
   context = await launch();
-  ({ page } = await openPage(context, inject('siteUrl')));
+  ({ page, key } = await openPage(context, inject('siteUrl')));
 });
 
 /** What a model says first: its text, and the log probabilities of the likeliest first tokens. */
@@ -35,23 +37,12 @@ interface Said {
 async function answerOf(name: string, file: Uint8Array): Promise<Said> {
   await writeFile(join(folder, `${name}.gguf`), file);
   const { id: added, quantization } = await addGguf(page, join(folder, `${name}.gguf`));
-  const said = await page.evaluate(async (id) => {
-    const { models, keys } = await window.localtext;
-    const { key } = await keys.ensure({ label: 'types' });
-    const { choices } = await window.client(key, { timeout: 240_000 }).chat.completions.create({
-      model: id,
-      messages: [{ role: 'user', content: 'What is the capital of France?' }],
-      max_tokens: 8,
-      temperature: 0,
-      logprobs: true,
-      top_logprobs: 20,
-    });
-    await models.remove(id);
-    const top = choices[0]?.logprobs?.content?.[0]?.top_logprobs ?? [];
-    const first = Object.fromEntries(top.map(({ token, logprob }) => [token, logprob]));
-    return { text: choices[0]?.message.content, first };
-  }, added);
-  return { quantization, ...said };
+  const more = { max_tokens: 8, logprobs: true, top_logprobs: 20 };
+  const { choices } = await ask(page, key, added, 'What is the capital of France?', more);
+  await page.evaluate(async (id) => (await window.localtext).models.remove(id), added);
+  const top = choices[0]?.logprobs?.content?.[0]?.top_logprobs ?? [];
+  const first = Object.fromEntries(top.map(({ token, logprob }) => [token, logprob]));
+  return { quantization, text: choices[0]?.message.content, first };
 }
 
 /** The mean difference between the log probabilities of tokens that both name, and how many these are. */

@@ -13,6 +13,7 @@ import { tempFolder } from '../support/temp-folder.ts';
 import { listen } from '../support/listen.ts';
 import { send } from '../support/send.ts';
 import { ggufVariant, modelOf } from '../support/catalogs.ts';
+import { embed } from '../support/ask-page.ts';
 
 /** Two apps on one origin: the same build below `/a/` and `/b/`, each with its own catalog. */
 type App = 'a' | 'b';
@@ -68,14 +69,8 @@ async function listed(page: Page, key: string) {
   return { status, ids: (body.data ?? []).map(({ id }) => id) };
 }
 
-const embed = ({ page, key }: StartedPage, app: App): Promise<number | undefined> =>
-  page.evaluate(
-    async ([apiKey, id]) => {
-      const { data } = await window.client(apiKey).embeddings.create({ model: id, input: 'hello' });
-      return data[0]?.embedding.length;
-    },
-    [key, `${app}-embed`] as const,
-  );
+const dimensionsOf = async ({ page, key }: StartedPage, app: App): Promise<number | undefined> =>
+  (await embed(page, key, `${app}-embed`, 'hello'))[0]?.length;
 
 const status = (page: Page) =>
   page.evaluate(async () => {
@@ -102,7 +97,7 @@ test('two apps of one origin share weights by their hash, and nothing else', asy
   expect((await listed(a.page, b.key)).status).toBe(401);
   expect(await a.page.evaluate(async () => (await (await window.localtext).keys.list()).length)).toBe(1);
 
-  expect(await Promise.all([embed(a, 'a'), embed(b, 'b')])).toEqual([384, 384]);
+  expect(await Promise.all([dimensionsOf(a, 'a'), dimensionsOf(b, 'b')])).toEqual([384, 384]);
   // One has downloaded for both.
   const downloads = (): string[] => requested.filter((url) => url.endsWith(WEIGHTS));
   expect(new Set(downloads()).size).toBe(1);
@@ -126,17 +121,17 @@ test('two apps of one origin share weights by their hash, and nothing else', asy
 
   // What one deletes, the other goes on with; at its next load it is fetched again.
   const before = await status(b.page);
-  const asked = Promise.all(Array.from({ length: 20 }, () => embed(b, 'b')));
+  const asked = Promise.all(Array.from({ length: 20 }, () => dimensionsOf(b, 'b')));
   await a.page.evaluate(async (name) => (await window.localtext).weights.delete(name), SHARED);
   expect(new Set(await asked)).toEqual(new Set([384]));
   await b.page.reload();
-  expect(await embed(b, 'b')).toBe(384);
+  expect(await dimensionsOf(b, 'b')).toBe(384);
   expect(downloads()).toHaveLength(2 * chunks);
 
   // Nor does it notice when the other's leader goes.
   const { epoch } = await status(b.page);
   expect(epoch).not.toBe(before.epoch);
-  const running = Promise.all(Array.from({ length: 20 }, () => embed(b, 'b')));
+  const running = Promise.all(Array.from({ length: 20 }, () => dimensionsOf(b, 'b')));
   await a.page.close();
   expect(new Set(await running)).toEqual(new Set([384]));
   expect((await status(b.page)).epoch).toBe(epoch);

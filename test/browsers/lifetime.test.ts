@@ -38,11 +38,7 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
   async function open(catalog?: Catalog, hash = ''): Promise<Tab> {
     const tab = await browser.open(site.url + PAGE + hash);
     tabs.push(tab);
-    await waitFor(tab, () => 'lifetime' in window);
-    await tab.evaluate(async (given) => {
-      const options = given ? { catalog: given } : { workerUrl: '/counting-worker.js' };
-      await window.lifetime.start({ isolation: [], ...options });
-    }, catalog ?? null);
+    await start(tab, catalog);
     return tab;
   }
   const title = (tab: Tab): Promise<string> => tab.evaluate(() => document.title);
@@ -60,13 +56,23 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     expect(await title(tab)).toBe('first');
     site.handlers.delete(PAGE);
     expect(await tab.evaluate(lookForUpdate)).toBe(true);
-    await waitFor(tab, () => 'lifetime' in window);
-    await tab.evaluate(async () => {
-      await window.lifetime.start({ isolation: [], workerUrl: '/counting-worker.js' });
-      await window.lifetime.handle().update();
-    });
+    await start(tab);
+    await tab.evaluate(() => window.lifetime.handle().update());
     await tab.reload();
     expect(await title(tab)).toBe('second');
+  });
+
+  test('a page that comes back leads again, in WebKit from the back/forward cache', async () => {
+    const tab = await open();
+    await tab.evaluate(() => void ((window as { kept?: true }).kept = true));
+    await tab.goto(`${site.url}/test-page.html?elsewhere`);
+    await tab.evaluate(() => void setTimeout(() => history.back()));
+    await expect.poll(() => tab.evaluate(() => 'lifetime' in window).catch(() => false)).toBe(true);
+    const isKept = await tab.evaluate(() => 'kept' in window);
+    expect(isKept).toBe(browserName === 'webkit');
+    if (!isKept) await start(tab);
+    await tab.evaluate(() => window.lifetime.handle().ready('amber-phoenix-4'));
+    expect((await tab.evaluate(() => window.lifetime.handle().status())).leader).toBe(true);
   });
 
   test('an engine’s file that was answered by a page is not stored', async () => {
@@ -130,6 +136,14 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     expect(await tab.evaluate(storedKeys)).toBe(what === 'all' ? 0 : keys);
   });
 });
+
+async function start(tab: Tab, catalog?: Catalog): Promise<void> {
+  await waitFor(tab, () => 'lifetime' in window);
+  await tab.evaluate(async (given) => {
+    const options = given ? { catalog: given } : { workerUrl: '/counting-worker.js' };
+    await window.lifetime.start({ isolation: [], ...options });
+  }, catalog ?? null);
+}
 
 /** Number of stored keys. */
 async function storedKeys(): Promise<number> {

@@ -8,6 +8,7 @@ import {
   completion,
   header,
   modelNotFound,
+  ON_OR_OFF,
   says,
   statusIn,
   stream,
@@ -53,13 +54,6 @@ const atMost = (tokens: number): Fact =>
   check((json) => expect(usageOf(json)['completion_tokens']).toBeLessThanOrEqual(tokens));
 const user = (text: unknown) => ({ role: 'user', content: text });
 const toolCall = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
-
-const onOrOff = {
-  type: 'object',
-  properties: { mode: { type: 'string', enum: ['on', 'off'] } },
-  required: ['mode'],
-  additionalProperties: false,
-};
 
 const samplingNames = Object.values(SAMPLING).map(({ name }) => name);
 const ranges = Object.values(SAMPLING).flatMap((each) => ('range' in each ? [each] : []));
@@ -169,7 +163,7 @@ const served: ConformanceCase[] = [
       for (const token of tokens) expect(token.top_logprobs.length).toBe(2);
     }),
   ]),
-  good('a JSON schema as vLLM takes it', { max_tokens: 24, guided_json: onOrOff }, [
+  good('a JSON schema as vLLM takes it', { max_tokens: 24, guided_json: ON_OR_OFF }, [
     check((json) => {
       const reply = JSON.parse(choicesOf(json)[0]?.message.content ?? '') as unknown;
       expect([{ mode: 'on' }, { mode: 'off' }]).toContainEqual(reply);
@@ -343,7 +337,7 @@ const refused: ConformanceCase[] = [
     ]),
   ),
   bad('a regular expression of vLLM', { structured_outputs: { regex: 'a+' } }, 'structured_outputs.regex'),
-  bad('two constraints', { guided_json: onOrOff, response_format: { type: 'json_object' } }, 'guided_json'),
+  bad('two constraints', { guided_json: ON_OR_OFF, response_format: { type: 'json_object' } }, 'guided_json'),
   bad(
     'guided_json with a type not known',
     { guided_json: { type: 'text' } },

@@ -4,6 +4,14 @@ import type { Answer, Fact } from './conformance-case.ts';
 
 type Json = Record<string, unknown>;
 
+/** Schema that the requests of cases name. */
+export const ON_OR_OFF = {
+  type: 'object',
+  properties: { mode: { type: 'string', enum: ['on', 'off'] } },
+  required: ['mode'],
+  additionalProperties: false,
+};
+
 const bodyOf = (answer: Answer): Json => JSON.parse(answer.text) as Json;
 
 export const status =

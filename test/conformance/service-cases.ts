@@ -36,7 +36,6 @@ const requiresField: Fact = check((answer) => {
 const notFound = error(404, 'invalid_request_error', null, null);
 
 const keys: ConformanceCase[] = [
-  of('key: none', { path: chat, json, key: 'none' }, unauthorized),
   of('key: none comes before a bad body', { path: chat, body: '{', key: 'none' }, unauthorized),
   of('key: none comes before an unknown path', { path: '/v1/nothing', key: 'none' }, unauthorized),
   of('key: none comes before a wrong method', { method: 'DELETE', path: chat, key: 'none' }, unauthorized),

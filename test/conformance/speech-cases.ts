@@ -1,5 +1,5 @@
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, modelNotFound, unauthorized } from './facts.ts';
+import { badRequest, modelNotFound } from './facts.ts';
 
 /** No voice is in the default catalog: what is answered before one is needed. */
 
@@ -13,11 +13,6 @@ const bad = (name: string, json: Record<string, unknown>, param: string, code?: 
   of(name, json, badRequest(param, code));
 
 export const speechCases: ConformanceCase[] = [
-  {
-    name: 'speech: no key',
-    request: { path, json: { model: 'silver-lark-4', input: 'Hi' }, key: 'none' },
-    facts: [unauthorized],
-  },
   of('a model that there is not', {}, modelNotFound),
   of('a model of another kind', { model: 'jade-mole-4' }, modelNotFound),
   bad('no input', { input: null }, 'input'),

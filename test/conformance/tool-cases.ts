@@ -1,17 +1,11 @@
 import { expect } from 'vitest';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, check, chunksOf, completion, header, status, stream } from './facts.ts';
+import { badRequest, check, chunksOf, completion, header, ON_OR_OFF, status, stream } from './facts.ts';
 
 const path = '/v1/chat/completions';
-const parameters = {
-  type: 'object',
-  properties: { mode: { type: 'string', enum: ['on', 'off'] } },
-  required: ['mode'],
-  additionalProperties: false,
-};
 const tool = (name: string, extra: Record<string, unknown> = {}) => ({
   type: 'function',
-  function: { name, description: 'Switches the light.', parameters, ...extra },
+  function: { name, description: 'Switches the light.', parameters: ON_OR_OFF, ...extra },
 });
 const tools = [tool('light')];
 const user = { role: 'user', content: 'Switch the light on.' };
@@ -95,7 +89,7 @@ const allowed = (...those: unknown[]) => ({
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'The light is on.' };
 
 /** Functions as requests had them before there were `tools`. */
-const functions = [{ name: 'light', description: 'Switches the light.', parameters }];
+const functions = [{ name: 'light', description: 'Switches the light.', parameters: ON_OR_OFF }];
 const legacyCall = {
   role: 'assistant',
   content: null,
@@ -179,7 +173,12 @@ const legacyCases: ConformanceCase[] = [
     'functions[1].name',
     'invalid_value',
   ),
-  badLegacy('no name', { functions: [{ parameters }] }, 'functions[0].name', 'missing_required_parameter'),
+  badLegacy(
+    'no name',
+    { functions: [{ parameters: ON_OR_OFF }] },
+    'functions[0].name',
+    'missing_required_parameter',
+  ),
   badLegacy(
     'parameters that are an array',
     { functions: [{ name: 'f', parameters: { type: 'array' } }] },

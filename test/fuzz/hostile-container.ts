@@ -20,19 +20,7 @@ const view = (file: Bytes): DataView => new DataView(file.buffer, file.byteOffse
 const latin1 = (file: Bytes, at: number, length: number): string =>
   String.fromCharCode(...file.subarray(at, at + length));
 
-const BOXES = new Set([
-  'moov',
-  'trak',
-  'mdia',
-  'minf',
-  'stbl',
-  'edts',
-  'udta',
-  'dinf',
-  'moof',
-  'traf',
-  'mvex',
-]);
+const BOXES = new Set('moov trak mdia minf stbl edts udta dinf moof traf mvex'.split(' '));
 
 /** Boxes, those within others included. */
 const findBoxes: Find = (file) => {

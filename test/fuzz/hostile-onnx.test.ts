@@ -8,6 +8,7 @@ import { graphs, running } from '../support/tiny-onnx/hostile-graphs.ts';
 import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
 import { tinyModel, tinyVariant } from '../support/tiny-onnx/tiny-model.ts';
 import { catalogOf, modelOf } from '../support/catalogs.ts';
+import { send } from '../support/send.ts';
 
 /** The graph of an embedding model is a program. Those of this test have the hashes that the catalog names. */
 
@@ -62,29 +63,18 @@ interface Embedded {
   ms: number;
 }
 
-const embed = (model: string, by = { page, key }): Promise<Embedded> =>
-  by.page.evaluate(
-    async ([apiKey, id]) => {
-      const began = performance.now();
-      const response = await fetch('/v1/embeddings', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({ model: id, input: 'a lamp' }),
-      });
-      const answer = (await response.json()) as {
-        data?: { embedding: number[] }[];
-        error?: { code: string; message: string };
-      };
-      return {
-        status: response.status,
-        code: answer.error?.code ?? null,
-        message: answer.error?.message ?? '',
-        vector: answer.data?.[0]?.embedding ?? [],
-        ms: performance.now() - began,
-      };
-    },
-    [by.key, model] as const,
-  );
+interface Answer {
+  data?: { embedding: number[] }[];
+  error?: { code: string; message: string };
+}
+
+async function embed(model: string, by = { page, key }): Promise<Embedded> {
+  const began = performance.now();
+  const json = { model, input: 'a lamp' };
+  const { status, body } = await send<Answer>(by.page, by.key, '/v1/embeddings', json);
+  const { code = null, message = '' } = body.error ?? {};
+  return { status, code, message, vector: body.data?.[0]?.embedding ?? [], ms: performance.now() - began };
+}
 
 async function expectFine(known: number[], after: string): Promise<void> {
   const { status, vector, ms } = await embed('fine');

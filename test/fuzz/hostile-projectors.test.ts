@@ -14,6 +14,7 @@ import { openPage } from '../support/open-page.ts';
 import { dataUrl, PICTURES } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { catalogOf, ggufVariant, modelOf } from '../support/catalogs.ts';
+import { send } from '../support/send.ts';
 
 /** Projectors of the right hash whose contents lie, beside a sound one: llama.cpp reads them in the engine's worker. */
 
@@ -24,16 +25,10 @@ const SOUND = 'sound';
 /** Bytes of a projector's header, tensors' descriptions included. */
 const HEADER = 2000;
 const NUMBERS = [0, 1, 3, 0x7fffffff, 0xffffffff];
-const KEYS = [
-  'clip.vision.image_size',
-  'clip.vision.preproc_image_size',
-  'clip.vision.patch_size',
-  'clip.vision.embedding_length',
-  'clip.vision.feed_forward_length',
-  'clip.vision.block_count',
-  'clip.vision.attention.head_count',
-  'clip.vision.projector.scale_factor',
-];
+const KEYS =
+  'image_size preproc_image_size patch_size embedding_length feed_forward_length block_count attention.head_count projector.scale_factor'
+    .split(' ')
+    .map((name) => `clip.vision.${name}`);
 /** What may go wrong with a file. */
 const NAMED = new Set([
   'model_load_failed',
@@ -113,34 +108,22 @@ beforeAll(async () => {
   ({ page, key } = await openPage(context, site.url, { catalog: catalogOf(...models) }));
 });
 
-const ask = (id: string) =>
-  page.evaluate(
-    async ([apiKey, name, url, timeout]) => {
-      const began = performance.now();
-      const content = [
-        { type: 'text', text: 'What is it?' },
-        { type: 'image_url', image_url: { url } },
-      ];
-      const response = await fetch('/v1/chat/completions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({
-          model: name,
-          messages: [{ role: 'user', content }],
-          max_tokens: 4,
-          temperature: 0,
-        }),
-        signal: AbortSignal.timeout(timeout),
-      });
-      const { choices, error } = (await response.json()) as {
-        choices?: { message: { content: string } }[];
-        error?: { code: string; message: string };
-      };
-      const ms = performance.now() - began;
-      return { status: response.status, text: choices?.[0]?.message.content, ...error, ms };
-    },
-    [key, id, dataUrl(PICTURES[0] ?? Buffer.alloc(0)), 2 * MAX_MS] as const,
-  );
+interface Answer {
+  choices?: { message: { content: string } }[];
+  error?: { code: string; message: string };
+}
+
+async function ask(id: string) {
+  const began = performance.now();
+  const content = [
+    { type: 'text', text: 'What is it?' },
+    { type: 'image_url', image_url: { url: dataUrl(PICTURES[0] ?? Buffer.alloc(0)) } },
+  ];
+  const json = { model: id, messages: [{ role: 'user', content }], max_tokens: 4, temperature: 0 };
+  const { status, body } = await send<Answer>(page, key, '/v1/chat/completions', json);
+  const ms = performance.now() - began;
+  return { status, text: body.choices?.[0]?.message.content, ...body.error, ms };
+}
 
 test(
   `a projector that lies is refused by name, and its model harms no other (${count} damaged, seed ${seed})`,

@@ -31,44 +31,9 @@ const STREAMING = new Set(SAMPLES.flatMap(({ path, streams }) => (streams ? [pat
 const KEPT = new Set(['max_tokens', 'max_output_tokens', 'n']);
 const FIELDS = [
   ...Object.values(SAMPLING).map(({ name }) => name),
-  'stop',
-  'stream',
-  'stream_options',
-  'logprobs',
-  'top_logprobs',
-  'reasoning_effort',
-  'chat_template_kwargs',
-  'reasoning',
-
-  'response_format',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-
-  'metadata',
-  'modalities',
-  'user',
-  'functions',
-  'audio',
-  'store',
-  'messages',
-  'model',
-  'input',
-  'questions',
-  'prompt',
-  'suffix',
-
-  'include',
-  'instructions',
-  'previous_response_id',
-  'text',
-  'truncation',
-  'encoding_format',
-  'dimensions',
-  'echo',
-  '__proto__',
-  'constructor',
-  'no_such_field',
+  ...'stop stream stream_options logprobs top_logprobs reasoning_effort chat_template_kwargs reasoning response_format tools tool_choice parallel_tool_calls metadata modalities user functions audio store messages model input questions prompt suffix include instructions previous_response_id text truncation encoding_format dimensions echo __proto__ constructor no_such_field'.split(
+    ' ',
+  ),
   '',
 ];
 const PATHS = [

@@ -10,6 +10,7 @@ import { installLlama } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { addGguf } from '../support/add-gguf.ts';
+import { send } from '../support/send.ts';
 
 /** A small model with random weights for each architecture that is accepted: it loads and answers in the page. */
 
@@ -22,6 +23,7 @@ const ARCHITECTURES =
 
 let context: BrowserContext;
 let page: Page;
+let key: string;
 let folder: string;
 
 beforeAll(async () => {
@@ -37,33 +39,34 @@ beforeAll(async () => {
   expect(stdout.split('\n').filter((line) => line.includes('problem'))).toEqual([]);
   context = await launch();
   ({ page } = await openPage(context, inject('siteUrl')));
+  key = await page.evaluate(async () => {
+    const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 };
+    return (await (await window.localtext).keys.ensure({ label: 'architectures', limits })).key;
+  });
 });
+
+interface Answer {
+  error?: { message: string };
+  usage?: { prompt_tokens: number };
+  data?: { embedding: number[] }[];
+}
 
 /** Adds a file as the user does, asks its model, and removes it. @returns the answer's status and tokens, or numbers of a vector */
 async function answerOf(architecture: string): Promise<[number, unknown]> {
   const added = await addGguf(page, join(folder, `${architecture}.gguf`));
-  return page.evaluate(async ({ id, embedding }) => {
-    const { models, keys } = await window.localtext;
-    const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 };
-    const { key } = await keys.ensure({ label: 'architectures', limits });
-    const content = 'What is the capital of France?';
-    const [path, body] = embedding
-      ? ['embeddings', { input: content }]
-      : ['chat/completions', { messages: [{ role: 'user', content }], max_tokens: 4, temperature: 0 }];
-    const response = await fetch(`/v1/${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: id, ...body }),
-    });
-    const answer = (await response.json()) as {
-      error?: { message: string };
-      usage?: { prompt_tokens: number };
-      data?: { embedding: number[] }[];
-    };
-    await models.remove(id);
-    const counted = answer.data?.[0]?.embedding.length ?? answer.usage?.prompt_tokens;
-    return [response.status, answer.error?.message ?? counted] as [number, unknown];
-  }, added);
+  const { id, embedding } = added;
+  const content = 'What is the capital of France?';
+  const messages = [{ role: 'user', content }];
+  const { status, body } = await (embedding
+    ? send<Answer>(page, key, '/v1/embeddings', { model: id, input: content })
+    : send<Answer>(page, key, '/v1/chat/completions', {
+        model: id,
+        messages,
+        max_tokens: 4,
+        temperature: 0,
+      }));
+  await page.evaluate(async (model) => (await window.localtext).models.remove(model), id);
+  return [status, body.error?.message ?? body.data?.[0]?.embedding.length ?? body.usage?.prompt_tokens];
 }
 
 test.each(ARCHITECTURES)('a small %s with random weights loads and answers', async (architecture) => {

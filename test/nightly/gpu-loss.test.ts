@@ -8,6 +8,12 @@ import { crashGpu } from '../support/crash-gpu.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 import { catalogOf, modelOf } from '../support/catalogs.ts';
+import { send } from '../support/send.ts';
+
+interface Embedded {
+  data?: { embedding: number[] }[];
+  error?: { code: string };
+}
 
 const LOSSES = 10;
 const MAX_MS = 10_000;
@@ -31,20 +37,13 @@ test(`a GPU process that ends ${LOSSES} times: each request is answered, or refu
   });
   try {
     const { page, key } = await openPage(context, inject('siteUrl'), { catalog });
-    const ask = (model: string) =>
-      page.evaluate(
-        async ({ apiKey, id }) => {
-          const began = performance.now();
-          const client = window.client(apiKey, { maxRetries: 0 });
-          const input = Array.from({ length: 8 }, (_, i) => `${i} ${'word '.repeat(60)}`);
-          const answer = await client.embeddings
-            .create({ model: id, input })
-            .then(({ data }) => data[0]?.embedding.length)
-            .catch((error: Error & { code?: string }) => error.code ?? error.message);
-          return { answer, ms: Math.round(performance.now() - began) };
-        },
-        { apiKey: key, id: model },
-      );
+    const input = Array.from({ length: 8 }, (_, i) => `${i} ${'word '.repeat(60)}`);
+    const ask = async (model: string) => {
+      const began = performance.now();
+      const { body } = await send<Embedded>(page, key, '/v1/embeddings', { model, input });
+      const answer = body.data?.[0]?.embedding.length ?? body.error?.code;
+      return { answer, ms: Math.round(performance.now() - began) };
+    };
     for (const model of ['gpu-first', 'gpu-alone']) await ask(model);
     const answers: Record<string, unknown[]> = {};
     for (const model of ['gpu-first', 'gpu-alone'])

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright';
 import { afterAll, expect, inject, test } from 'vitest';
 
-import type { CatalogModel } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import type { VariantEstimate } from '../../src/protocol/status.ts';
@@ -12,6 +11,8 @@ import { openPage, type StartedPage } from '../support/open-page.ts';
 import { findRoot, peakTreeBytes, treeBytes } from '../support/process-memory.ts';
 import { speechModel } from '../support/speech/speech-model.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { ask, embed, post } from '../support/ask-page.ts';
+import { modelOf } from '../support/catalogs.ts';
 
 const TOLERANCE = 0.15;
 /** Loads of each variant. A peak depends on when the browser collects what a load leaves behind: the median counts. */
@@ -24,34 +25,16 @@ const text = 'The lighthouse keeper counts ships, writes their names down, and l
 type Use = (page: Page, key: string, model: string) => Promise<unknown>;
 
 /** About 120 tokens. */
-const chat: Use = (page, key, id) =>
-  page.evaluate(
-    async ([apiKey, model, content]) => {
-      await window.client(apiKey).chat.completions.create({
-        model,
-        messages: [{ role: 'user', content }],
-        max_tokens: 2,
-      });
-    },
-    [key, id, text.repeat(6)] as const,
-  );
+const chat: Use = (page, key, model) => ask(page, key, model, text.repeat(6), { max_tokens: 2 });
 
 /** The same text, for models that cannot chat too. */
-const complete: Use = (page, key, id) =>
-  page.evaluate(
-    async ([apiKey, model, prompt]) => {
-      await window.client(apiKey).completions.create({ model, prompt, max_tokens: 2 });
-    },
-    [key, id, text.repeat(6)] as const,
-  );
+const complete: Use = (page, key, model) =>
+  post(page, key, 'completions', { model, prompt: text.repeat(6), max_tokens: 2 });
 
-const embed: Use = (page, key, id) =>
-  page.evaluate(
-    async ([apiKey, model, input]) => {
-      await window.client(apiKey).embeddings.create({ model, input });
-    },
-    [key, id, Array.from({ length: 16 }, (_, at) => text.repeat(1 + (at % 8)))] as const,
-  );
+const embedMany: Use = (page, key, model) => {
+  const input = Array.from({ length: 16 }, (_, at) => text.repeat(1 + (at % 8)));
+  return embed(page, key, model, input);
+};
 
 const speech = await speechModel();
 
@@ -75,12 +58,7 @@ const added = await Promise.all(
 afterAll(() => {
   for (const { close } of added) close();
 });
-const own = added.map(({ variant }): CatalogModel => ({
-  id: variant.name,
-  kind: 'chat',
-  created: 0,
-  variants: [variant],
-}));
+const own = added.map(({ variant }) => modelOf(variant.name, [variant]));
 const catalog = extendCatalog(extendCatalog(defaultCatalog, speech.catalog), { models: own });
 
 /** Linux alone tells how much memory processes hold. */
@@ -88,8 +66,8 @@ test
   .runIf(process.platform === 'linux')
   .each<[string, string, Use]>([
     ['smollm2-135m-instruct-q4_1', 'amber-phoenix-4', chat],
-    ['all-minilm-l6-v2-f32', 'jade-mole-4', embed],
-    ['all-minilm-l6-v2-int8', 'jade-mole-4', embed],
+    ['all-minilm-l6-v2-f32', 'jade-mole-4', embedMany],
+    ['all-minilm-l6-v2-int8', 'jade-mole-4', embedMany],
     ['whisper-tiny.en-q8', 'coral-wren-4', transcribe],
     ...own.map(({ id }): [string, string, Use] => [id, id, complete]),
   ])('the estimate of %s is within 15 % of the measured peak', async (variant, model, use) => {

@@ -6,6 +6,7 @@ import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 import { smallChat } from '../support/small-chat.ts';
 import { workerHeaps } from '../support/worker-heaps.ts';
+import { ask } from '../support/ask-page.ts';
 
 const aborts = Number(process.env['LOCALTEXT_REPEATS_ABORTS'] ?? 2000);
 const loads = Number(process.env['LOCALTEXT_REPEATS_LOADS'] ?? 100);
@@ -32,20 +33,6 @@ beforeAll(async () => {
   ({ page, key } = await openPage(context, inject('siteUrl'), { catalog, limits: { memoryBytes: 1e6 } }));
   await page.evaluate(async () => void (await (await window.localtext).ready('amber-phoenix-4')));
 });
-
-const ask = (content: string): Promise<string> =>
-  page.evaluate(
-    async ([apiKey, text]) => {
-      const answer = await window.client(apiKey).chat.completions.create({
-        model: 'amber-phoenix-4',
-        messages: [{ role: 'user', content: text }],
-        max_tokens: 30,
-        temperature: 0,
-      });
-      return answer.choices[0]?.message.content ?? '';
-    },
-    [key, content] as const,
-  );
 
 /** Sends chats one after the other, and aborts each: streamed after its first bytes, by a `fetch` before its headers. */
 const abortChats = (count: number): Promise<void> =>
@@ -128,7 +115,7 @@ test(
   `${aborts} aborted requests do not add to the heaps of the workers`,
   { timeout: 240_000 + aborts * 400 },
   async () => {
-    await ask('Say hello.');
+    await ask(page, key, 'amber-phoenix-4', 'Say hello.', { max_tokens: 30 });
     const grown = await growth([SERVICE_WORKER, ENGINE], abortChats, {
       before: ABORTS_BEFORE,
       count: aborts,

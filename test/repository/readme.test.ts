@@ -21,25 +21,7 @@ const DOCUMENTS = [
   ...readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
-  ...[
-    'plain-html',
-    'vite-openai',
-    'language-model',
-    'react-ai-sdk',
-    'langchain-rag',
-    'workbox-site',
-    'webpack',
-    'next',
-    'sveltekit',
-    'astro',
-    'openai-agents',
-    'offline-chat',
-    'voice-notes',
-    'read-aloud',
-    'sorted-inbox',
-    'chrome-extension',
-    'ray-serve',
-  ].map((name) => `examples/${name}/README.md`),
+  ...readdirSync('examples').map((name) => `examples/${name}/README.md`),
 ];
 const COMMANDS: Record<string, { help: string }> = { doctor, init, pull, start };
 

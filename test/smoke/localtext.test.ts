@@ -5,6 +5,7 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { dot, embed } from '../support/ask-page.ts';
 
 /** One visitor's way through all of it: a first visit, both models, each endpoint by the OpenAI client, and no network. */
 
@@ -88,14 +89,11 @@ const chat = (at: Page): Promise<Reply> =>
   }, key);
 
 /** Similarities of three sentences. */
-const similarities = (): Promise<number[]> =>
-  page.evaluate(async (apiKey) => {
-    const texts = ['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.'];
-    const { data } = await window.client(apiKey).embeddings.create({ model: 'jade-mole-4', input: texts });
-    const [a = [], b = [], c = []] = data.map(({ embedding }) => embedding);
-    const dot = (x: number[], y: number[]) => x.reduce((sum, each, at) => sum + each * (y[at] ?? NaN), 0);
-    return [dot(a, b), dot(a, c), dot(b, c)];
-  }, key);
+async function similarities(): Promise<number[]> {
+  const texts = ['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.'];
+  const [a, b, c] = await embed(page, key, 'jade-mole-4', texts);
+  return [dot(a, b), dot(a, c), dot(b, c)];
+}
 
 /** Similarities that Sentence Transformers publishes for this model in float32, on its quickstart page. */
 const PUBLISHED = [0.666, 0.1046, 0.1411].map((value) => expect.closeTo(value, 2) as number);

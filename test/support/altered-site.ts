@@ -6,7 +6,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -48,6 +47,7 @@ export class AlteredSite {
   readonly #isolated: boolean;
   readonly #headers: (path: string) => Record<string, string>;
   readonly #server: Server;
+  url = '';
 
   private constructor(
     origin: string,
@@ -82,12 +82,8 @@ export class AlteredSite {
 
   static async start(origin: string, alterations: Alterations = {}): Promise<AlteredSite> {
     const site = new AlteredSite(origin, alterations);
-    await listen(site.#server, 'localhost');
+    site.url = await listen(site.#server, 'localhost');
     return site;
-  }
-
-  get url(): string {
-    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** Serves these bytes in place of the site's file. */

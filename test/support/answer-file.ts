@@ -9,6 +9,8 @@ export interface Behaviour {
   ignoresRange?: boolean;
   /** Answers a range with status 200 and no length, as Chromium does for the files of an extension. */
   hidesRange?: boolean;
+  /** Answers each range with the file's first bytes, and hides which it sent. */
+  misplacesRange?: boolean;
   /** Compresses what it sends; of a range, the bytes of the compressed file. */
   gzip?: boolean;
   /** Sends so many bytes of a range at most. */
@@ -41,7 +43,17 @@ export async function answerFile(
   response: ServerResponse,
   behaviour: Behaviour,
 ): Promise<number> {
-  const { etag, ignoresRange, hidesRange, cutAfter, stallAfter, delayMs = 0, gzip, maxRange } = behaviour;
+  const {
+    etag,
+    ignoresRange,
+    hidesRange,
+    misplacesRange,
+    cutAfter,
+    stallAfter,
+    delayMs = 0,
+    gzip,
+    maxRange,
+  } = behaviour;
   const body = gzip ? compressed(behaviour.body) : behaviour.body;
   await new Promise((resolve) => setTimeout(resolve, delayMs));
   const range = ignoresRange ? null : /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
@@ -49,13 +61,13 @@ export async function answerFile(
   const from = range ? Number(range[1]) : 0;
   const last = range ? Math.min(Number(range[2]) + 1, from + (maxRange ?? Infinity)) : Infinity;
   const to = Math.min(last, body.length);
-  const part = body.subarray(from, to);
+  const part = misplacesRange ? body.subarray(0, to - from) : body.subarray(from, to);
   const isPlain = range && !hidesRange;
   response.writeHead(status ?? (isPlain ? 206 : 200), {
     ...(!hidesRange && { 'content-length': part.length }),
     ...(gzip && { 'content-encoding': 'gzip' }),
     ...(etag !== undefined && { etag }),
-    ...(isPlain && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` }),
+    ...(isPlain && !misplacesRange && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` }),
     ...behaviour.headers,
   });
   const ends = stallAfter ?? cutAfter ?? part.length;

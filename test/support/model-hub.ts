@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 
 import { listen, stop } from './listen.ts';
@@ -32,6 +31,7 @@ export class ModelHub {
   /** Paths that were asked for, with the range: `/a/b bytes=0-5`. */
   readonly asked: string[] = [];
   readonly #server: Server;
+  url = '';
   readonly #hashes = new Map<Content, string>();
   /** The n-th answer from a file, the first being 0, is that it is gone. */
   fails: (answer: number) => boolean = () => false;
@@ -47,12 +47,8 @@ export class ModelHub {
 
   static async start(): Promise<ModelHub> {
     const hub = new ModelHub();
-    await listen(hub.#server, 'localhost');
+    hub.url = await listen(hub.#server, 'localhost');
     return hub;
-  }
-
-  get url(): string {
-    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
   stop(): Promise<void> {

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { listen } from './listen.ts';
 
@@ -20,16 +19,13 @@ const FILES: Record<string, [type: string, body: Buffer | string]> = {
 
 /** What sites embed: a server of another origin that sends no headers for isolated pages. */
 export class OtherOrigin {
+  url = '';
   readonly #server: Server = createServer((asked, answer) => this.#answer(asked, answer));
 
   static async start(): Promise<OtherOrigin> {
     const other = new OtherOrigin();
-    await listen(other.#server, 'localhost');
+    other.url = await listen(other.#server, 'localhost');
     return other;
-  }
-
-  get url(): string {
-    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** `/private/…` is for visitors with a cookie; browsers send it to every port of the host. */

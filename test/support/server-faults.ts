@@ -59,6 +59,11 @@ export const bearableFaults: (ServerFault & { chunksSentTwice: number })[] = [
     chunksSentTwice: 1,
   },
   {
+    name: 'wrong ranges that are hidden',
+    behaviour: () => ({ misplacesRange: true }),
+    chunksSentTwice: 4,
+  },
+  {
     name: 'a refusal of each range',
     behaviour: () => ({ refusesRange: true }),
     chunksSentTwice: 1,
@@ -143,6 +148,18 @@ export const fatalFaults: (ServerFault & { code: string; says: RegExp })[] = [
     behaviour: () => failing(404),
     code: 'weights_unavailable',
     says: /the server answered 404\. Put the model's files/,
+  },
+  {
+    name: '511',
+    behaviour: () => failing(511),
+    code: 'weights_unavailable',
+    says: /answered 511\. The network requires a sign-in\. Open any web page, sign in, and try again\.$/,
+  },
+  {
+    name: 'a part of the file in place of the whole',
+    behaviour: (answer) => ({ refusesRange: true, ...(answer > 0 && { status: 206 }) }),
+    code: 'weights_unavailable',
+    says: /answered 206\. That is a part of the file, although the whole was requested: a proxy/,
   },
   {
     name: 'a web page with status 200',

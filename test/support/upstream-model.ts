@@ -1,5 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, vi } from 'vitest';
 
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
@@ -11,6 +10,7 @@ import { writeSettings } from '../../src/database/database.ts';
 import { routedEngine } from '../../src/routing/routed-engine.ts';
 import { Servers } from '../../src/routing/servers.ts';
 import { FakeLocks } from './fake-locks.ts';
+import { listen } from './listen.ts';
 
 interface Options<A> {
   kind: CatalogModel['kind'];
@@ -35,14 +35,12 @@ export interface UpstreamModel<A> {
 
 /** Sets up the model `m` for the tests of a file: on a server, with the key `secret`, and behind it on the device. */
 export function upstreamModel<A>({ kind, engine, path, theirName, read }: Options<A>): UpstreamModel<A> {
-  let server: Server;
+  let baseUrl: string;
   const lent: UpstreamModel<A> = {
     asked: [],
     answer: (response) => response.end(),
     connect(device, route) {
-      const { port } = server.address() as AddressInfo;
       const common = { license: 'MIT', contextLength: 2048 };
-      const baseUrl = `http://127.0.0.1:${port}/v1`;
       const theirs = { ...common, engine: 'upstream', name: 'theirs', model: theirName, baseUrl, files: [] };
       const ours = { ...common, engine, name: 'ours', files: [{ path, bytes: 1, sha256: 'a'.repeat(64) }] };
       const { models } = parseCatalog({
@@ -63,7 +61,7 @@ export function upstreamModel<A>({ kind, engine, path, theirName, read }: Option
     });
     vi.spyOn(console, 'warn').mockReturnValue();
     lent.asked = [];
-    server = createServer(async (request, response) => {
+    const server = createServer(async (request, response) => {
       const { url = '', headers } = request;
       if (url === '/v1/models') return response.end('{}');
       const chunks: Buffer<ArrayBuffer>[] = [];
@@ -71,14 +69,8 @@ export function upstreamModel<A>({ kind, engine, path, theirName, read }: Option
       lent.asked.push(await read(url, headers, Buffer.concat(chunks)));
       return lent.answer(response);
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
+    baseUrl = `${await listen(server)}/v1`;
   });
-  afterEach(() => {
-    vi.restoreAllMocks();
-    server.closeAllConnections();
-    server.close();
-  });
+  afterEach(() => void vi.restoreAllMocks());
   return lent;
 }

@@ -1,4 +1,5 @@
-// llama.cpp's server: how many states of prompts it saves, how results are taken, what it drafts, and how it writes text that is not UTF-8.
+// llama.cpp's server: how many states of prompts it saves, how results are taken, what it drafts, which tokens the penalties count, and how it writes
+// text that is not UTF-8.
 #pragma once
 #include "ggml.h"
 
@@ -174,6 +175,14 @@ EXPORT(tokenize)
 int32_t tokenize(const void *vocab, const uint8_t *text, int32_t size, int32_t *tokens, int32_t most, int32_t special, int32_t parse) {
   if (is_bare(text, size)) text += BARE_BYTES, size -= BARE_BYTES, special = 0;
   return original_tokenize(vocab, text, size, tokens, most, special, parse);
+}
+
+// ---- penalties ----------------------------------------------------------------------------------------------------------
+IMPORT(original_accept_token) void original_accept_token(void *, int32_t, int32_t);
+
+/** Penalties count the tokens of the reply, as OpenAI documents. The original counts those of the prompt, too. */
+EXPORT(accept_token) void accept_token(void *sampler, int32_t token, int32_t is_generated) {
+  if (is_generated) original_accept_token(sampler, token, is_generated);
 }
 
 // ---- texts --------------------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ async function loadOnce(
       engine,
       watch,
       chatConfig: files.chatConfig,
-      reserved: files.reserved,
+      clientText: files.clientText,
       fingerprint: `${variant.name}-web-llm-webgpu-${loadedLength}`,
       contextLength: loadedLength,
       ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),

@@ -10,7 +10,7 @@ import {
 import type { Engine } from '#engine-kit';
 import { createDeferred, deviceLost } from '#base';
 import {
-  ClientText,
+  type ClientText,
   refuseOversized,
   asksToThink,
   openReply,
@@ -91,8 +91,7 @@ export interface WebLlmParts {
   engine: MLCEngine;
   watch: PipelineWatch;
   chatConfig: MlcChatConfig;
-  /** Texts of special tokens, which no text of a client may become. */
-  reserved: readonly string[];
+  clientText: ClientText;
   fingerprint: string;
   /** Context length that the model was loaded with. */
   contextLength: number;
@@ -103,9 +102,8 @@ export interface WebLlmParts {
 
 /** Adapts web-llm to `Engine`. */
 export function webLlmEngine(parts: WebLlmParts): Engine<'chat'> {
-  const { fingerprint, contextLength, chatConfig, replyPrefix: ownPrefix, engine, watch } = parts;
+  const { fingerprint, contextLength, chatConfig, replyPrefix: ownPrefix, engine, watch, clientText } = parts;
   let isLost = false;
-  const clientText = new ClientText(parts.reserved);
   /** Tags of the empty reasoning that its replies begin with; null if they begin with none. */
   const tags = thinkTags(ownPrefix ?? '');
   const lost = parts.lost.then(() => {

@@ -1,6 +1,6 @@
 import { z } from '#base/full-zod';
 
-import { isBracketed, isControlToken } from '#chat-template';
+import { ClientText, isBracketed, isControlToken } from '#chat-template';
 import { CHAT_CONFIG, folderOf, libraryPath, type WebLlmVariant } from './rules.ts';
 import type { EngineContext } from '#engine-kit';
 import { corruptFile, parseJson } from '#base';
@@ -38,8 +38,10 @@ const tensorCacheSchema = z.object({
 export type MlcChatConfig = z.output<typeof chatConfigSchema>;
 
 /** The tokenizer's special tokens. */
+const flag = z.boolean().default(false);
 const tokenizerSchema = z.object({
-  added_tokens: z.array(z.object({ content: z.string(), special: z.boolean().default(false) })).default([]),
+  added_tokens: z.array(z.object({ content: z.string(), special: flag, normalized: flag })).default([]),
+  normalizer: z.unknown(),
 });
 const TOKENIZER = 'tokenizer.json';
 
@@ -47,8 +49,8 @@ export interface ModelFiles {
   chatConfig: MlcChatConfig;
   /** Total size of all shards. */
   weightBytes: number;
-  /** Texts of the special tokens, and of others that mark turns. */
-  reserved: string[];
+  /** Keeps clients' texts from becoming special tokens, and others that mark turns. */
+  clientText: ClientText;
   read: ReadArtifact;
 }
 
@@ -82,9 +84,9 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
   if (String.fromCharCode(...start) !== '\0asm')
     throw corruptFile(libraryPath(variant), 'is not a WebAssembly file');
   // A tokenizer.model (SentencePiece) finds no control tokens in a text.
-  const { added_tokens: added } = chatConfig.tokenizer_files.includes(TOKENIZER)
+  const { added_tokens: added, normalizer } = chatConfig.tokenizer_files.includes(TOKENIZER)
     ? await parse(`${folder}/${TOKENIZER}`, await read(TOKENIZER), tokenizerSchema)
-    : { added_tokens: [] };
+    : { added_tokens: [], normalizer: null };
   const {
     system_template: system = '',
     roles,
@@ -92,13 +94,16 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
     seps,
   } = chatConfig.conv_template;
   const written = [system, ...Object.values(roles), ...Object.values(templates), ...seps].join('\n');
+  const reserved = added.filter(
+    ({ content, special }) =>
+      special || isControlToken(content) || (isBracketed(content) && written.includes(content)),
+  );
   return {
     chatConfig,
     weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0),
-    reserved: added.flatMap(({ content, special }) =>
-      special || isControlToken(content) || (isBracketed(content) && written.includes(content))
-        ? [content]
-        : [],
+    clientText: new ClientText(
+      reserved.map(({ content }) => content),
+      reserved.some(({ normalized }) => normalized) && /"NFK[CD]"/.test(JSON.stringify(normalizer) ?? ''),
     ),
     read,
   };

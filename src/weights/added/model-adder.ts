@@ -1,5 +1,4 @@
 import {
-  addedVariantName,
   hasId,
   isModelId,
   toModelId,
@@ -11,7 +10,7 @@ import {
   type WeightFile,
 } from '#catalog';
 import type { DescribedModel, Engines, Device } from '#engine-kit';
-import { requestError, serverError, Mutex, sha256, type ServiceError } from '#base';
+import { requestError, serverError, Mutex, type ServiceError } from '#base';
 import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } from '#protocol';
 import type { ModelStorage } from '../model-storage.ts';
 import type { RepositoryRef } from '../sources/hub-source.ts';
@@ -36,7 +35,7 @@ export interface ModelAdderOptions extends FileStorage, Omit<FileAccess, 'store'
   save(added: readonly AddedModelRecord[]): Promise<void>;
   /** Replaces the catalog in use after the added models changed. */
   publish(catalog: Catalog, added: readonly AddedModelRecord[]): void;
-  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
+  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'note' | 'unfinished'>;
   device: Promise<Device>;
 }
 
@@ -56,7 +55,13 @@ export class ModelAdder {
     this.#options = options;
     this.#added = options.added;
     this.#addMutex
-      .run(() => options.modelStorage.unfinished.dropExpired())
+      .run(async () => {
+        // The index may have been damaged.
+        for (const { variant } of options.added) await options.modelStorage.note(variant.name, variant.files);
+        // Without the whole list, a complete model may look unfinished.
+        if ((await options.read()).length === options.added.length)
+          await options.modelStorage.unfinished.dropExpired();
+      })
       .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
@@ -108,8 +113,8 @@ export class ModelAdder {
   delete(target: string): Promise<void> {
     return this.#changing(async () => {
       const record = this.#find(target);
-      await this.#options.modelStorage.delete(record.variant.name);
-      await this.#publish(this.#added.filter((each) => each !== record));
+      const unlist = () => this.#publish(this.#added.filter((each) => each !== record));
+      await this.#options.modelStorage.delete(record.variant.name, unlist);
     });
   }
 
@@ -132,7 +137,7 @@ export class ModelAdder {
     if (requestedId !== null && holder?.model.bytes !== bytes) this.#requireFree(requestedId);
     const slug = toModelId(name);
     const storing = { files, bytes, slug, signal, onProgress };
-    return storeFiles(this.#options, storing, async (stored) => {
+    return storeFiles(this.#options, storing, async (stored, variantName) => {
       const weights = stored.map((file, index): WeightFile => {
         const from = files[index];
         const role = from && roles?.get(from);
@@ -145,7 +150,6 @@ export class ModelAdder {
         this.#requireFree(id);
         const created = Math.floor(Date.now() / 1000);
         const model: AddedModel = { id, ...described.model, created };
-        const variantName = addedVariantName(slug, await contentHash(weights));
         const variant = { ...described.variant, name: variantName, files: weights };
         await this.#publish([...this.#added, { model, variant, ...(defaults && { defaults }) }]);
         return model;
@@ -165,7 +169,7 @@ export class ModelAdder {
   }
 
   async #refresh(): Promise<void> {
-    this.#added = await this.#options.read().catch(() => this.#added);
+    this.#added = await this.#options.read().catch(unsaved);
   }
 
   /** Runs a change of the list. Changes run one at a time: none is lost. */
@@ -177,11 +181,7 @@ export class ModelAdder {
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {
-    await this.#options.save(added).catch((error: unknown) => {
-      const message =
-        'The list of added models cannot be saved. Close the other tabs of this site, free disk space, or leave private browsing, and try again.';
-      throw serverError('storage_unavailable', message, error);
-    });
+    await this.#options.save(added).catch(unsaved);
     this.#added = added;
     this.#options.publish(withAdded(this.#options.catalog, added), added);
   }
@@ -210,6 +210,12 @@ export class ModelAdder {
   }
 }
 
+function unsaved(error: unknown): never {
+  const message =
+    'The list of added models cannot be read or saved. Close the other tabs of this site, free disk space, or leave private browsing, and try again.';
+  throw serverError('storage_unavailable', message, error);
+}
+
 const unsupportedModel = (message: string): ServiceError =>
   requestError(400, message, 'unsupported_model', 'source');
 
@@ -229,10 +235,6 @@ const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean 
   model.id === target || variant.name === target;
 
 const hashOf = (file: WeightFile): string => file.sha256;
-
-/** Computes a hash over all files, so that models that share a file get different names. */
-const contentHash = async (files: readonly WeightFile[]): Promise<string> =>
-  files.length === 1 ? files.map(hashOf).join() : sha256(new TextEncoder().encode(files.map(hashOf).join()));
 
 const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean =>
   a.map(hashOf).join() === b.map(hashOf).join();

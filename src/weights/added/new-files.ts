@@ -1,6 +1,14 @@
-import { addedFilePath, type RemoteFile, type WeightFile } from '#catalog';
+import { addedFilePath, addedVariantName, type RemoteFile, type WeightFile } from '#catalog';
 import type { AddedFormat } from '#engine-kit';
-import { decoded, printable, requestError, ServiceError, type ErrorCode } from '#base';
+import {
+  decoded,
+  printable,
+  requestError,
+  serverError,
+  sha256 as hash,
+  ServiceError,
+  type ErrorCode,
+} from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
 import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
 import { hashBlob } from '../integrity/integrity-record.ts';
@@ -142,48 +150,50 @@ interface Storing {
 const RESUMABLE = new Set<ErrorCode | null>(['storage_failed', 'storage_unavailable', 'weights_unavailable']);
 
 /**
- * Stores all files of a model, and calls `use` to create the model from them. Partial files are kept after an
+ * Stores all files of a model, and calls `use` to list the model under its variant's name. Partial files are kept after an
  * abort, a failure of the network or the browser, or the end of this worker, and removed after other errors.
  */
 export async function storeFiles<T>(
   storage: FileStorage,
   storing: Storing,
-  use: (weights: WeightFile[]) => Promise<T>,
+  use: (weights: WeightFile[], variant: string) => Promise<T>,
 ): Promise<T> {
   const { files, bytes, slug, signal } = storing;
   const { modelStorage } = storage;
   const { unfinished } = modelStorage;
   const store = await storage.store();
   // Check the space before hashing, which reads local files whole.
-  const expected = await unfinished.expected(slug, bytes);
-  await modelStorage.makeRoom(expected);
-  if (files.some(({ phase }) => phase === 'copy')) await store.tryRoom(expected);
+  await modelStorage.makeRoom(await unfinished.expected(slug, bytes));
   const report = reportOf(storing);
   const weights: WeightFile[] = [];
+  let name: string | null = null;
+  let isKept = false;
   try {
     for (const file of files) weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
-    if ((await store.missing(weights)).length > 0) await unfinished.keep(slug, weights);
-    const storeAll = async (): Promise<void> => {
-      for (const [index, file] of files.entries()) {
-        const described = weights[index];
-        if (described) await file.store(described, { signal, onProgress: report.storing(file) });
-      }
-    };
-    await storeAll();
-    // Another app of the origin may have deleted a file that it shares, while the others were stored.
-    if ((await store.missing(weights)).length > 0) await storeAll();
+    name = addedVariantName(slug, await contentHash(weights));
+    await unfinished.begin(name, weights);
+    for (const [index, file] of files.entries()) {
+      const described = weights[index];
+      if (described) await file.store(described, { signal, onProgress: report.storing(file) });
+    }
     // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
-    const used = await use(weights);
-    await unfinished.forget(slug, weights);
-    return used;
+    if ((await store.missing(weights)).length > 0) throw cleared();
+    return await use(weights, name);
   } catch (error) {
-    unfinished.end(slug, weights);
-    if (!signal.aborted && !(error instanceof ServiceError && RESUMABLE.has(error.code)))
-      await unfinished.drop(slug, weights);
+    isKept = signal.aborted || (error instanceof ServiceError && RESUMABLE.has(error.code));
     signal.throwIfAborted();
     return asInvalidFile(error);
+  } finally {
+    // What could not be removed, or not be marked as finished, is so at the next start.
+    if (name !== null) await unfinished.end(name, isKept).catch(() => undefined);
   }
+}
+
+/** Computes a hash over all files, so that models that share a file get different names. */
+async function contentHash(files: readonly WeightFile[]): Promise<string> {
+  const hashes = files.map((file) => file.sha256);
+  return hashes.length === 1 ? hashes.join() : hash(new TextEncoder().encode(hashes.join()));
 }
 
 /** Sums the progress of all files. Files of this device are read twice; each pass counts half. */
@@ -213,6 +223,9 @@ export function asInvalidFile(error: unknown): never {
     );
   throw error;
 }
+
+const cleared = (): ServiceError =>
+  serverError('storage_failed', "This site's storage was cleared while the model was added. Add it again.");
 
 const invalidFile = (message: string): ServiceError =>
   requestError(400, message, 'invalid_model_file', 'source');

@@ -34,6 +34,10 @@ export class MemoryBackend implements StorageBackend {
     this.files.delete(name);
   }
 
+  async names(prefix: string): Promise<string[]> {
+    return [...this.files.keys()].filter((name) => name.startsWith(prefix));
+  }
+
   async free(): Promise<number | null> {
     return null;
   }
@@ -58,9 +62,12 @@ async function openCacheBackend(): Promise<StorageBackend | null> {
     read: (name) => readEntries(entries, name),
     write: async (name) => entryWriter(entries, name),
     remove: async (name) => {
-      const keys = await cache.keys();
-      const ours = keys.filter(({ url }) => new URL(url).pathname.startsWith(`${FOLDER}${name}/`));
+      const ours = await keysOf(cache, `${name}/`);
       await Promise.all(ours.map((key) => cache.delete(key)));
+    },
+    names: async (prefix) => {
+      const paths = (await keysOf(cache, prefix)).map(({ url }) => new URL(url).pathname);
+      return [...new Set(paths.map((path) => path.slice(FOLDER.length, path.lastIndexOf('/'))))];
     },
     free: freeBytes,
   };
@@ -71,6 +78,9 @@ export async function readCached(name: string): Promise<Blob | null> {
   const cache = await openCache();
   return readEntries({ get: (_, at) => getChunk(cache, name, at) }, name);
 }
+
+const keysOf = async (cache: Cache, prefix: string): Promise<Request[]> =>
+  (await cache.keys()).filter(({ url }) => new URL(url).pathname.startsWith(`${FOLDER}${prefix}`));
 
 const openCache = async (): Promise<Cache> => caches.open(CACHE);
 

@@ -128,6 +128,12 @@ class OpfsBackend implements StorageBackend {
   async remove(name: string): Promise<void> {
     await nullIfMissing(this.#folder.removeEntry(name));
   }
+
+  async names(prefix: string): Promise<string[]> {
+    const names: string[] = [];
+    for await (const name of this.#folder.keys()) if (name.startsWith(prefix)) names.push(name);
+    return names;
+  }
 }
 
 async function nullIfMissing<T>(result: Promise<T>): Promise<T | null> {

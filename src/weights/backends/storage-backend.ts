@@ -10,6 +10,8 @@ export interface StorageBackend {
   /** Opens a blob for writing and keeps its contents. At most one writer per name at a time. */
   write(name: string): Promise<BackendWriter>;
   remove(name: string): Promise<void>;
+  /** Lists the names that begin with `prefix`. */
+  names(prefix: string): Promise<string[]>;
   /** Number of bytes that can still be written; null if unknown. */
   free(): Promise<number | null>;
 }
@@ -51,7 +53,8 @@ export async function readSmallFile(
   name: string,
 ): Promise<string | null> {
   for (let tries = 1; ; tries++) {
-    const text = (await (await backend.read(name))?.text().catch(() => '')) ?? null;
+    const lines = await (await backend.read(name))?.text().catch(() => '');
+    const text = lines?.split('\n', 1)[0] ?? null;
     if (text === null || isJson(text) || tries === READ_TRIES) return text || null;
     await delay(READ_PAUSE_MS);
   }
@@ -89,8 +92,9 @@ export async function replace(backend: StorageBackend, name: string, text: strin
   await writer.close();
 }
 
+/** Writes one line. What is left of a longer one, if the thread ends before it is cut off, follows the line's end. */
 export async function overwrite(writer: BackendWriter, text: string): Promise<void> {
-  const bytes = new TextEncoder().encode(text);
+  const bytes = new TextEncoder().encode(`${text}\n`);
   await writer.write(bytes, 0);
   await writer.resize(bytes.length);
   await writer.flush();
@@ -125,6 +129,9 @@ export const entryWriter = (entries: ChunkEntries, name: string): BackendWriter 
 
 /** Name of the integrity record of a file. */
 export const recordName = (hash: string): string => `${hash}.json`;
+
+/** Name of an app's claim on a file, without the app's suffix. */
+export const claimName = (hash: string): string => `${hash}.claim`;
 
 /** Note under `pathNote()`: the stored file for a path of the models folder. */
 export interface StoredPath {

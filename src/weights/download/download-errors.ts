@@ -11,10 +11,25 @@ import {
   UnreachableError,
 } from '#base';
 
+const BROKEN_PROXY = 'a proxy or the server is misconfigured. Try another network, or tell the site';
+
+/** Causes of a status that the models folder has nothing to do with. */
+const CAUSES: Partial<Record<number, string>> = {
+  206: `That is a part of the file, although the whole was requested: ${BROKEN_PROXY}`,
+  304: `That refers to a cached copy, although none was offered: ${BROKEN_PROXY}`,
+  511: 'The network requires a sign-in. Open any web page, sign in, and try again',
+};
+
+/** Describes a failed request, as a phrase. @param advice what to do about other statuses */
+export function answered(status: number, advice?: string): string {
+  const cause = CAUSES[status] ?? advice;
+  return `the server answered ${status}${cause === undefined ? '' : `. ${cause}`}`;
+}
+
 export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(
     'weights_unavailable',
-    `The weight file ${path} could not be downloaded: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
+    `The weight file ${path} could not be downloaded: ${answered(status, "Put the model's files into the site's models folder, or name another folder")}.`,
   );
 
 export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at: number }): ServiceError =>
@@ -64,6 +79,13 @@ export const isQuotaError = (error: unknown): boolean =>
 export function asStorageFull(error: unknown, what: string): unknown {
   const message = `The browser's storage is full: ${what} did not fit. Delete a model that is not needed, or free space on the device.`;
   return isQuotaError(error) ? serverError('storage_full', message, error) : error;
+}
+
+/** Continues if there is no space for a note: the weights' own writes show whether they fit. */
+export async function unlessFull(writing: Promise<void>): Promise<void> {
+  await writing.catch((error: unknown) => {
+    if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
+  });
 }
 
 export const didNotFit = ({ path, bytes }: WeightFile, error: unknown): unknown =>

@@ -49,14 +49,15 @@ export async function download(
 ): Promise<string[]> {
   let keptBytes = 0;
   try {
-    for (let rounds = 0; rounds < 2; rounds++) {
+    for (let rounds = 0, sendsRanges = true; rounds < 2; rounds++) {
       const partial = await PartialFile.open(backend, options.name, file.bytes);
-      const outcome = await new Download(partial, file, options).run().finally(() => {
+      const outcome = await new Download(partial, file, options, sendsRanges).run().finally(() => {
         keptBytes = partial.storedBytes;
       });
       if (typeof outcome === 'object') return outcome.chunks;
       await discardPartial(backend, options.name);
       if (outcome === 'wrong') break;
+      sendsRanges = outcome !== 'misplaced';
     }
     throw wrongHash(file);
   } catch (error) {
@@ -65,8 +66,11 @@ export async function download(
   }
 }
 
-/** `mixed`: chunks may be from different versions of the file, or torn. A new download may succeed. `wrong`: it would not. */
-type Outcome = { chunks: string[] } | 'mixed' | 'wrong';
+/**
+ * `mixed`: chunks may be from different versions of the file, or torn. A new download may succeed. `misplaced`: the server
+ * hid which ranges it sent. A download without ranges may succeed. `wrong`: none would.
+ */
+type Outcome = { chunks: string[] } | 'mixed' | 'misplaced' | 'wrong';
 
 class Download {
   readonly #partial: PartialFile;
@@ -82,13 +86,15 @@ class Download {
   /** Whether to use one connection at a time: until a range has arrived, and after the server has ignored a range. */
   #isSingle = true;
   /** False once the server has answered a range with anything but the range or the whole file. */
-  #sendsRanges = true;
+  #sendsRanges: boolean;
+  #hasHiddenRanges = false;
   #answers = 0;
   #hasChanged = false;
   #arrivedBytes = 0;
   #reported = 0;
 
-  constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions) {
+  constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, sendsRanges: boolean) {
+    this.#sendsRanges = sendsRanges;
     this.#partial = partial;
     this.#file = file;
     this.#options = options;
@@ -108,6 +114,7 @@ class Download {
     }
     const { sha256, chunks } = await partial.digest();
     if (sha256 === this.#file.sha256) return { chunks };
+    if (this.#hasHiddenRanges) return 'misplaced';
     const mayMix = this.#resumed || this.#hasChanged || (this.#answers > 1 && partial.version === null);
     return mayMix ? 'mixed' : 'wrong';
   }
@@ -178,6 +185,7 @@ class Download {
     const response = await this.#fetch(index, from, timeout);
     this.#noteVersion(response);
     const isWhole = response.status === 200;
+    this.#hasHiddenRanges ||= !isWhole && !response.headers.get('content-range');
     if (isWhole || isAlone) this.#isSingle = isWhole;
     if (isWhole && !isAlone) {
       await response.body?.cancel().catch(() => undefined);
@@ -350,8 +358,8 @@ function checkStatus(file: WeightFile, response: Response): void {
 }
 
 /**
- * Checks `content-range`: a server may send less than was requested. A server of another origin may hide the header;
- * then only the hash decides.
+ * Checks `content-range`: a server may send less than was requested. A server of another origin, or a proxy, may hide
+ * the header; then only the hash decides.
  */
 function isRange(file: WeightFile, headers: Headers, { from, to }: ByteRange): boolean {
   const declared = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');

@@ -26,6 +26,7 @@ import {
   withRetries,
 } from '#base';
 import { ENCODERS } from '#gguf';
+import { answered } from '../download/download-errors.ts';
 
 /** Explanation for a gated model. A page has no account on the hub to accept terms with. */
 export const GATED =
@@ -224,8 +225,8 @@ export async function hashed(
   signal: AbortSignal,
   size?: number,
 ): Promise<{ bytes: number; sha256: string }> {
-  const hasher = (await createSHA256()).init();
   return reading(url, signal, async (timeout) => {
+    const hasher = (await createSHA256()).init();
     let bytes = 0;
     for await (const part of timeout.body(await fetchOk(url, timeout))) {
       hasher.update(part);
@@ -309,7 +310,7 @@ async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
 function statusError(url: string, response: Pick<Response, 'status' | 'headers'>): ServiceError {
   const { status } = response;
   const why = HIDDEN.has(status) ? ` ${whyHidden(response)}` : '';
-  return failed(`The model hub answered ${status} for ${new URL(url).pathname}.${why}`);
+  return failed(`The model hub did not deliver ${new URL(url).pathname}: ${answered(status)}.${why}`);
 }
 
 /** Explains a refusal with the hub's error header. */

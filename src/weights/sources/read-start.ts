@@ -1,4 +1,5 @@
 import { isTransient, reach, TransientStatusError } from '#base';
+import { answered } from '../download/download-errors.ts';
 import { GATED, reading, unreadable } from './hub-source.ts';
 
 /**
@@ -55,5 +56,5 @@ async function sizeOf(url: string, response: Response): Promise<number> {
   if (response.ok) throw unreadable(url, 'the server does not report its size');
   // The model hub gives a reason in a header.
   const isGated = headers.get('x-error-code') === 'GatedRepo';
-  throw unreadable(url, isGated ? GATED : `the server answered ${status}`);
+  throw unreadable(url, isGated ? GATED : answered(status));
 }

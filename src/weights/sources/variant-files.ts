@@ -9,10 +9,11 @@ import {
   type WeightFile,
   type Manifest,
 } from '#catalog';
-import { requestError, serverError, ServiceError, withTimeout } from '#base';
+import { requestError, serverError, withTimeout } from '#base';
 import type { SourceOptions } from '#protocol';
 import { z } from '#base/full-zod';
 import { parseStored } from '../backends/storage-backend.ts';
+import { unlessFull } from '../download/download-errors.ts';
 import type { WeightStore } from '../weight-store.ts';
 import {
   DEFAULT_HUB,
@@ -129,10 +130,7 @@ export class VariantFiles {
     const { hub } = variant;
     if (!hub) return variant;
     const files = (await this.files(variant)) ?? (await this.#fromHub(variant, hub, signal));
-    // Continue if there is no space for the note: the weights' own writes show whether they fit.
-    await this.#note(variant, files).catch((error: unknown) => {
-      if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
-    });
+    await unlessFull(this.#note(variant, files));
     const projector = `${hub.folder}/${hub.projector}`;
     const roles = files.map((file) =>
       file.path === projector ? { ...file, role: 'projector' as const } : file,

@@ -5,7 +5,6 @@ import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE, type Tab } from './support/tab.ts';
 
 const lent = siteOfTabs({}, ['amber-phoenix-4']);
-const long = 600_000;
 
 /** Opens a dialog, as of a page that asks the user something; the function that it resolves to closes it. */
 async function openDialog({ page }: Tab): Promise<() => Promise<void>> {
@@ -18,29 +17,11 @@ async function openDialog({ page }: Tab): Promise<() => Promise<void>> {
   };
 }
 
-/** Keeps the page's script busy until the function that it resolves to is called. */
-async function compute({ page }: Tab): Promise<() => Promise<void>> {
-  const session = await page.context().newCDPSession(page);
-  const done = page
-    .evaluate((ms) => {
-      const until = performance.now() + ms;
-      while (performance.now() < until);
-    }, long)
-    .catch(() => undefined);
-  return async () => {
-    await session.send('Runtime.terminateExecution');
-    await done;
-  };
-}
-
-test.each([
-  ['a dialog is open in', openDialog],
-  ['a script keeps busy', compute],
-])('%s the leading tab: other tabs are answered', async (_, block) => {
+test('a dialog is open in the leading tab: other tabs are answered', async () => {
   const leader = lent.kept;
   const tab = await lent.open();
   const { epoch } = await tab.status();
-  const release = await block(leader);
+  const release = await openDialog(leader);
   // It has no link to the engine then.
   await killServiceWorker(tab.page);
   try {

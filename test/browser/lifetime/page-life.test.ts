@@ -1,4 +1,4 @@
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { REQUESTS } from '../../chaos/requests.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
@@ -24,20 +24,6 @@ test('replies stay complete when the browser is asked to freeze the leader', asy
   await asker.page.close();
   await expect.poll(() => leader.leads()).toBe(true);
   expect((await leader.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
-});
-
-test('a page that comes back, from the back/forward cache or reloaded, is served again', async () => {
-  const tab = await lent.open();
-  await tab.run(counting({ max_tokens: 2 }));
-  await tab.page.evaluate(() => void ((window as { kept?: boolean }).kept = true));
-  await tab.page.goto(`${inject('siteUrl')}/test-page.html?elsewhere`);
-  // A page that is restored does not load again.
-  await tab.page.goBack({ waitUntil: 'commit' });
-  await tab.page.waitForFunction(() => 'lifetime' in window);
-  const restored = await tab.page.evaluate(() => (window as { kept?: boolean }).kept ?? false);
-  console.log(`the page came ${restored ? 'from the back/forward cache' : 'by a reload'}`);
-  if (!restored) await tab.start();
-  expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
 
 test('iframes of the same scope and srcdoc ones are served, sandboxed ones are not', async () => {

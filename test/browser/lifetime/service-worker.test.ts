@@ -11,15 +11,6 @@ const lent = siteOfTabs();
 
 const statusOfModels = async (page: Page, key: string) => (await send(page, key, '/v1/models')).status;
 
-test('stopped while idle: the next request is answered', async () => {
-  const { page, key } = await lent.open();
-  for (let round = 0; round < 3; round++) {
-    expect(await statusOfModels(page, key)).toBe(200);
-    await killServiceWorker(page);
-    expect(await statusOfModels(page, key)).toBe(200);
-  }
-});
-
 test('a revoked key fails at once: in two tabs, and after a restart', async () => {
   const [tab, other] = [await lent.open(), await lent.open()];
   for (let round = 0; round < 5; round++) {

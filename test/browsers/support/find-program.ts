@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isExecutable } from '../../support/find-browser.ts';
 
 const WEBKIT_FOLDERS = ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/webkit2gtk-4.1`);
 
@@ -44,13 +44,4 @@ export function findProgram(which: keyof typeof programs): string {
 function find(names: string[]): string | null {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...WEBKIT_FOLDERS];
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -279,7 +279,7 @@ export class SiteTab {
   /** Speaks a text. @returns the bytes of the sound, or the error */
   speak(
     input: string,
-    format: string,
+    format?: string,
   ): Promise<{ bytes: number; type: string | null; error: string | null }> {
     return this.#tab.evaluate(
       async ([apiKey, text, wanted]) => {

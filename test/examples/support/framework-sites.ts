@@ -33,16 +33,10 @@ const AT_ROOT = "{ base: '/' }";
 const MANIFEST = JSON.stringify({ name: 'site', private: true, type: 'module' });
 
 const reactRouter: ServerSite = {
-  packages: [
-    '@react-router/dev@8.4.0',
-    '@react-router/node@8.4.0',
-    '@react-router/serve@8.4.0',
-    'react-router@8.4.0',
-    'react@19.3.0',
-    'react-dom@19.3.0',
-    'isbot@5.2.3',
-    'vite@8.3.8',
-  ],
+  packages:
+    '@react-router/dev@8.4.0 @react-router/node@8.4.0 @react-router/serve@8.4.0 react-router@8.4.0 react@19.3.0 react-dom@19.3.0 isbot@5.2.3 vite@8.3.8'.split(
+      ' ',
+    ),
   source: 'app',
   options: AT_ROOT,
   files: {
@@ -117,13 +111,10 @@ const nuxt: ServerSite = {
 };
 
 const svelteKit: ServerSite = {
-  packages: [
-    '@sveltejs/kit@2.70.4',
-    '@sveltejs/adapter-auto@7.0.1',
-    '@sveltejs/vite-plugin-svelte@7.3.1',
-    'svelte@5.57.3',
-    'vite@8.3.8',
-  ],
+  packages:
+    '@sveltejs/kit@2.70.4 @sveltejs/adapter-auto@7.0.1 @sveltejs/vite-plugin-svelte@7.3.1 svelte@5.57.3 vite@8.3.8'.split(
+      ' ',
+    ),
   source: 'src',
   options: AT_ROOT,
   files: {

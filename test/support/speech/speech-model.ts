@@ -9,15 +9,10 @@ import { removeFolder, tempFolder } from '../temp-folder.ts';
 import { type ModelServer, serveModels } from '../tiny-onnx/serve-models.ts';
 
 const HERE = import.meta.dirname;
-const FILES = [
-  'config.json',
-  'generation_config.json',
-  'preprocessor_config.json',
-  'tokenizer.json',
-  'tokenizer_config.json',
-  'onnx/encoder_model_quantized.onnx',
-  'onnx/decoder_model_merged_quantized.onnx',
-];
+const FILES =
+  'config.json generation_config.json preprocessor_config.json tokenizer.json tokenizer_config.json onnx/encoder_model_quantized.onnx onnx/decoder_model_merged_quantized.onnx'.split(
+    ' ',
+  );
 
 /** What each `sentence` says, 2.6 s. AAC is in m4a, Opus in webm, Vorbis in ogg. All clips are a Piper voice (joe, CC0). */
 export const SENTENCE = 'The boat left the harbor before sunrise.';

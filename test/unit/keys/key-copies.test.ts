@@ -43,15 +43,6 @@ test('a key that was admitted is not read again', async () => {
   expect(reads).not.toHaveBeenCalled();
 });
 
-test('a revoked key fails on the next request, also after a restart of the service worker', async () => {
-  const { key, id } = await keys.issue({ label: 'a' });
-  const store = startStore();
-  expect(await admit(store, key)).toBe('admitted');
-  await keys.revoke(id);
-  expect(await admit(store, key)).toBe('revoked');
-  expect(await admit(startStore(), key)).toBe('revoked');
-});
-
 test('each change is seen: new limits, a key that replaces another, a limit of models', async () => {
   const { key, id } = await keys.ensure({ label: 'a' });
   const store = startStore();

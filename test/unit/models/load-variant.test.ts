@@ -36,7 +36,7 @@ async function failOnGpu(failure: ServiceError) {
     variantFiles: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['variantFiles'],
     modelStorage: {
       makeRoom: async () => undefined,
-      makeMoreRoom: async () => undefined,
+      note: async () => undefined,
       used: async () => undefined,
     },
     benchmark: { backend: async () => 'webgpu', maybeRun: async () => undefined, disable },

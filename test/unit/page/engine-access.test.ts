@@ -44,8 +44,13 @@ test('a connection that breaks is taken up again', async () => {
   await loadModel('a', signal, onProgress);
   expect(signals).toHaveLength(3);
   expect(onProgress).toHaveBeenCalledOnce();
-  host(broken);
+  const whole = (): Response => new Response(body, lines);
+  host(broken, broken, broken, whole);
   await expect(loadModel('a', signal)).rejects.toMatchObject({ code: 'engine_lost' });
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 15_000));
+  host(cut, cut, cut, cut, whole);
+  await loadModel('a', signal);
 });
 
 test.each([

@@ -16,15 +16,16 @@ const listed = (url: string, revision: string | null, marks?: string[], body = B
   sha256: createHash('sha256').update(body).digest('hex'),
   ...(marks && { marks }),
 });
+const navigation = (url: string): Request =>
+  Object.defineProperty(new Request(url), 'mode', { value: 'navigate' });
 const importScripts = vi.fn<(url: string) => void>();
 
 /** Whether a request for it is answered. */
 async function has(files: SiteFiles, path: string, init: RequestInit = {}): Promise<boolean> {
   site(new Response('', { status: 404 }));
-  const { mode = 'cors', ...rest } = init;
-  const answered = files.respond(
-    Object.defineProperty(new Request(SITE + path, rest), 'mode', { value: mode }),
-  );
+  const { mode, ...rest } = init;
+  const url = SITE + path;
+  const answered = files.respond(mode === 'navigate' ? navigation(url) : new Request(url, rest));
   await answered;
   return answered !== undefined;
 }
@@ -56,9 +57,7 @@ test('a list in front of the script is enough', () => {
 });
 
 test('without a list the worker starts, and says what is missing', async () => {
-  importScripts.mockImplementation(() => {
-    throw new DOMException('404', 'NetworkError');
-  });
+  importScripts.mockImplementation(NO_LIST);
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   const { large } = ownFiles();
   expect(warn.mock.calls[0]?.[0]).toMatch(/localtext-sw-files\.js/);
@@ -276,8 +275,7 @@ test.each([
   vi.stubGlobal('fetch', async (url: string) => new Response(url.slice(SITE.length)));
   await files.install();
   const visit = async (isOffline = false): Promise<string | undefined> => {
-    const request = Object.defineProperty(new Request(SITE + path), 'mode', { value: 'navigate' });
-    const answer = await files.respond(request, isOffline)?.catch(() => undefined);
+    const answer = await files.respond(navigation(SITE + path), isOffline)?.catch(() => undefined);
     return answer?.status === 302 ? `to ${answer.headers.get('location')}` : answer?.text();
   };
   vi.stubGlobal('fetch', async () => Promise.reject(new TypeError('Failed to fetch')));
@@ -297,8 +295,7 @@ test.each(['https://site.example/', 'http://localhost:5173/'])(
     const files = new SiteFiles('files', [listed('200.html', '1')]);
     await files.install();
     vi.stubGlobal('fetch', async () => Promise.reject(new TypeError('Failed to fetch')));
-    const request = Object.defineProperty(new Request(root), 'mode', { value: 'navigate' });
-    expect(await (await files.respond(request))?.text()).toBe(BODY);
+    expect(await (await files.respond(navigation(root)))?.text()).toBe(BODY);
   },
 );
 
@@ -429,10 +426,7 @@ test('headers that the host has changed come with the next visit, once a start, 
   const listing = [listed('index.html', '1')];
   const files = new SiteFiles('files', listing);
   await files.install();
-  const visit = async (worker: SiteFiles): Promise<string | undefined> => {
-    const request = Object.defineProperty(new Request(`${SITE}index.html`), 'mode', { value: 'navigate' });
-    return (await worker.respond(request))?.text();
-  };
+  const visit = async (worker: SiteFiles) => (await worker.respond(navigation(`${SITE}index.html`)))?.text();
   for (const worker of [files, files, new SiteFiles('files', listing)])
     expect(await visit(worker)).toBe(BODY);
   await replaced;
@@ -455,10 +449,7 @@ test('a page that the host alters for a query is not stored as the page without 
     const answer = marked(url.includes('?') ? 'de' : 'fr');
     return Object.assign(named(answer, url), { clone: () => named(answer, url) });
   });
-  const visit = async (worker: SiteFiles): Promise<void> => {
-    const request = new Request(`${SITE}index.html?lang=de`);
-    await worker.respond(Object.defineProperty(request, 'mode', { value: 'navigate' }));
-  };
+  const visit = (worker: SiteFiles) => worker.respond(navigation(`${SITE}index.html?lang=de`));
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   // The stored page is compared with the host's of the same address.
   await visit(new SiteFiles('files', listing));

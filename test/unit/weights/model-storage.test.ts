@@ -4,25 +4,37 @@ import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { runCommand } from '../../../src/weights/commands.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
+import { WeightStore } from '../../../src/weights/weight-store.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
 import { weightsService } from './weights-service.ts';
-import { ggufVariant, modelOf } from '../../support/catalogs.ts';
 
 const never = new AbortController().signal;
 const bytesOf = (text: string): Buffer<ArrayBuffer> => Buffer.from(text.padEnd(200, '.'));
 
-const variant = (name: string, ...texts: string[]): Variant =>
-  ggufVariant(name, { files: texts.map((text, index) => fileOf(bytesOf(text), `${name}/${index}.gguf`)) });
+const variant = (name: string, ...texts: string[]): Variant => ({
+  engine: 'wllama',
+  name,
+  license: 'MIT',
+  contextLength: 9,
+  files: texts.map((text, index) => fileOf(bytesOf(text), `${name}/${index}.gguf`)),
+});
 const catalogOf = (...variants: Variant[]): Catalog => ({
   ownedBy: 'us',
-  models: variants.map((each, index) => modelOf(`model-${index}`, [each])),
+  models: variants.map((each, index) => ({
+    id: `model-${index}`,
+    kind: 'chat',
+    created: 0,
+    variants: [each],
+  })),
 });
 
 type Service = ReturnType<typeof weightsService>;
 const ask = (service: Service, command: WeightsCommand) => runCommand(service, command, never);
 
-async function store(service: Service, { files }: Variant, ...texts: string[]): Promise<void> {
+async function store(service: Service, { name, files }: Variant, ...texts: string[]): Promise<void> {
+  await service.modelStorage.note(name, files);
   for (const [index, file] of files.entries()) {
     await service.weights.put([file], new Blob([bytesOf(texts[index] ?? '')]), never);
   }
@@ -56,13 +68,15 @@ test('deletes by variant or by model; files of others, of other apps and of a mo
   const absent = variant('e', 'e');
   for (const { files } of [other, absent]) files.push(...shared.files);
   const added = variant('c', 'c');
-  const addedElsewhere = async () => new Set(added.files.map(({ sha256 }) => sha256));
   const adding = variant('d', 'd');
-  const service = weightsService(catalogOf(shared, other, added, adding, absent), { addedElsewhere });
+  const service = weightsService(catalogOf(shared, other, added, adding, absent));
+  const elsewhere = new WeightStore(service.backend, 'http://site.test/', new FakeLocks().manager, '/other/');
+  await store(service, shared, 'same');
   await store(service, other, 'b', 'same');
   await store(service, added, 'c');
+  for (const file of added.files) await elsewhere.put([file], new Blob([bytesOf('c')]), never);
   await store(service, adding, 'd');
-  await service.modelStorage.unfinished.keep('d', adding.files);
+  await service.modelStorage.unfinished.begin('added/d', adding.files);
   for (const target of ['model-1', 'c', 'd']) await ask(service, { type: 'delete', target });
   expect(await states(service)).toEqual([
     ['a', 'whole', 200],
@@ -70,7 +84,7 @@ test('deletes by variant or by model; files of others, of other apps and of a mo
     ['c', 'whole', 200],
     ['d', 'whole', 200],
     ['e', 'absent', 0],
-    [expect.stringMatching('unfinished/d'), 'whole', 200],
+    ['added/d', 'whole', 200],
   ]);
   const unfinished = (await service.modelStorage.variants()).at(-1);
   expect(unfinished?.inUse).toBe(true);
@@ -145,20 +159,17 @@ test('the storage turns out to be full: the least recently used goes, one at a t
     await store(service, each, text);
     await service.modelStorage.used(each);
   }
+  await service.modelStorage.note('twin', d.files);
   const whole = async () =>
     (await states(service)).flatMap(([name, state]) => (state === 'whole' ? name : []));
-  await service.modelStorage.makeMoreRoom(c.files);
-  expect(await whole()).toEqual(['a', 'd', 'twin']);
-  await service.modelStorage.makeMoreRoom(c.files);
-  expect(await whole()).toEqual(['d', 'twin']);
-  for (const [{ files }, message] of [
-    [c, /^200 bytes more are needed, .* full\. These models could be deleted: d \(200 bytes\)/],
-    [d, /No model can be deleted/],
-  ] as const)
-    await expect(service.modelStorage.makeMoreRoom(files)).rejects.toMatchObject({
-      message: expect.stringMatching(message) as string,
-      wire: { code: 'storage_full' },
-    });
+  for (const left of [['a', 'b'], ['a'], []]) {
+    await service.modelStorage.makeRoom(c.files, true);
+    expect(await whole()).toEqual(left);
+  }
+  await expect(service.modelStorage.makeRoom(c.files, true)).rejects.toMatchObject({
+    message: expect.stringMatching(/^200 bytes more are needed, .* full\. No model can be deleted/) as string,
+    wire: { code: 'storage_full' },
+  });
 });
 
 test('a part that has its whole room already needs no more', async () => {
@@ -186,7 +197,7 @@ test('weights of an older version go once the new ones are whole, and not before
   ]);
   await store(after, next, 'two');
   const [own, shared] = old.files;
-  if (shared) await after.modelStorage.unfinished.keep('added', [shared]);
+  if (shared) await after.modelStorage.unfinished.begin('added/a', [shared]);
   await after.modelStorage.used(next);
   expect((await states(after))[0]).toEqual(['v2', 'whole', 200]);
   expect(await backend.read(own?.sha256 ?? '')).toBeNull();

@@ -3,5 +3,9 @@ import type { StorageBackend } from '../../../src/weights/backends/storage-backe
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 /** A store in a worker without others: its locks are its own. */
-export const openStore = (backend: StorageBackend, modelsUrl: string, locks = new FakeLocks()): WeightStore =>
-  new WeightStore(backend, modelsUrl, locks.manager, '/');
+export const openStore = (
+  backend: StorageBackend,
+  modelsUrl: string,
+  { manager }: Pick<FakeLocks, 'manager'> = new FakeLocks(),
+  scope = '/',
+): WeightStore => new WeightStore(backend, modelsUrl, manager, scope);

@@ -14,13 +14,14 @@ export function weightsService(
   options: Partial<ModelStorageOptions> & {
     url?: string;
     backend?: MemoryBackend;
+    weights?: WeightStore;
     now?: () => number;
   } = {},
 ): CommandDependencies &
   Pick<Weights, 'run'> & { weights: WeightStore; variantFiles: VariantFiles; backend: MemoryBackend } {
   const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), now, ...rest } = options;
   if (now) vi.spyOn(Date, 'now').mockImplementation(now);
-  const weights = openStore(backend, url);
+  const weights = options.weights ?? openStore(backend, url);
   const store = () => Promise.resolve(weights);
   const variantFiles = new VariantFiles(store, url);
   const modelStorage = new ModelStorage({
@@ -28,7 +29,6 @@ export function weightsService(
     store,
     variantFiles,
     evict: false,
-    addedElsewhere: async () => new Set(),
     inUse: () => false,
     release: async () => true,
     ...rest,

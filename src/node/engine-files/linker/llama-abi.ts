@@ -26,6 +26,7 @@ const STEP = 'server_context::start_loop()';
 const SPECULATION = 'common_params_speculative::operator=';
 const DRAFT = 'common_speculative_impl_ngram_simple::draft';
 const TOKENIZE = 'llama_vocab::tokenize';
+const ACCEPT = 'common_sampler_accept';
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
 const WHOLE_TEXT = 'validate_utf8';
 
@@ -124,6 +125,7 @@ export const REPLACED = {
   [SPECULATION]: 'assign_speculation',
   [DRAFT]: 'draft',
   [TOKENIZE]: 'tokenize',
+  [ACCEPT]: 'accept_token',
   [WRITE_TEXT]: 'write_text',
   [WHOLE_TEXT]: 'whole_text',
 } as const;

@@ -14,23 +14,7 @@ const added = (id: number, content: string, special = true) => ({
 });
 
 /** A WordPiece vocabulary, as BERT's. */
-const words = [
-  '[PAD]',
-  '[UNK]',
-  '[CLS]',
-  '[SEP]',
-  'rain',
-  'snow',
-  '[',
-  ']',
-  '<',
-  '|',
-  '>',
-  'sep',
-  'cls',
-  '0',
-  '.',
-];
+const words = '[PAD] [UNK] [CLS] [SEP] rain snow [ ] < | > sep cls 0 .'.split(' ');
 const bert = new PreTrainedTokenizer(
   {
     added_tokens: [

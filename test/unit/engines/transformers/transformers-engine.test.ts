@@ -42,12 +42,13 @@ class FakeEmbedder implements Embedder {
   dispose(): void {}
 }
 
-const make = (embedder: Embedder) =>
-  new TransformersEngine(embedder, { contextLength: 40, dimensions: 2 }, 'fake');
+function setUp(traits: object = {}, embedder = new FakeEmbedder()) {
+  const engine = new TransformersEngine(embedder, { contextLength: 40, dimensions: 2, ...traits }, 'fake');
+  return { embedder, engine };
+}
 
 test('requests that come together share batches, and each gets its own vectors in order', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { embedder, engine } = setUp();
   const [first, second] = await Promise.all([
     lastOf(engine.run(job('a b c', 'd', 'e e'), never)),
     lastOf(engine.run(job('f', 'g h i'), never)),
@@ -66,12 +67,7 @@ test('requests that come together share batches, and each gets its own vectors i
 });
 
 test('a model whose texts would change each other gets them one by one', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = new TransformersEngine(
-    embedder,
-    { contextLength: 40, dimensions: 2, maxBatchSize: 1 },
-    'fake',
-  );
+  const { embedder, engine } = setUp({ maxBatchSize: 1 });
   const [{ vectors }] = await Promise.all([
     lastOf(engine.run(job('a b c', 'd', 'e e'), never)),
     lastOf(engine.run(job('f'), never)),
@@ -85,9 +81,7 @@ test('a model whose texts would change each other gets them one by one', async (
 });
 
 test('runs one batch at a time; vectors come in order, and an end waits for the batch under way', async () => {
-  const embedder = new FakeEmbedder();
-  const traits = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
-  const engine = new TransformersEngine(embedder, traits, 'fake');
+  const { embedder, engine } = setUp({ maxBatchSize: 1 });
   const texts = Array.from({ length: 9 }, (_, at) => 'x '.repeat(9 - at) + 'x');
   const { vectors } = await lastOf(engine.run(job(...texts), never));
   expect(vectors.map(([length]) => length)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2]);
@@ -107,13 +101,12 @@ test('runs one batch at a time; vectors come in order, and an end waits for the 
 });
 
 test('answers requests that follow each other without a pause', async () => {
-  const engine = make(new FakeEmbedder());
+  const { engine } = setUp();
   for (let i = 0; i < 20; i++) await lastOf(engine.run(job('a'), never));
 });
 
 test('a small request does not wait for all of a large one', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { engine } = setUp();
   const order: string[] = [];
   const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
   const large = lastOf(engine.run(job(...texts), never)).then(() => order.push('large'));
@@ -124,8 +117,7 @@ test('a small request does not wait for all of a large one', async () => {
 });
 
 test('where many requests wait, a long text is a batch, and a new request is the next but one at most', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { embedder, engine } = setUp();
   const texts = [40, 39, 40].map((words) => Array.from({ length: words }, () => 'a').join(' '));
   const others = Array.from({ length: 8 }, () => lastOf(engine.run(job(...texts), never)));
   await expect.poll(() => embedder.batches.length).toBeGreaterThan(2);
@@ -139,8 +131,7 @@ test('where many requests wait, a long text is a batch, and a new request is the
 });
 
 test('where many requests wait, texts of one go into a batch together, whatever their lengths', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { embedder, engine } = setUp();
   const texts = Array.from({ length: 300 }, () => 'a');
   const others = Array.from({ length: 8 }, () => lastOf(engine.run(job(...texts), never)));
   await expect.poll(() => embedder.batches.length, { interval: 1 }).toBeGreaterThan(2);
@@ -175,8 +166,7 @@ test('a new request overtakes those that are tokenized after it, too', async () 
 });
 
 test('an abort rejects at once and drops what was waiting; the next request is answered', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { embedder, engine } = setUp();
   const abort = new AbortController();
   const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
   const leaving = lastOf(engine.run(job(...texts), abort.signal));
@@ -190,11 +180,7 @@ test('an abort rejects at once and drops what was waiting; the next request is a
 
 test('a declared prefix is added to each text of its task, and to no other', async () => {
   const prefixes = { query: 'find this ', document: 'kept ' };
-  const engine = new TransformersEngine(
-    new FakeEmbedder(),
-    { contextLength: 40, dimensions: 2, prefixes },
-    'fake',
-  );
+  const { engine } = setUp({ prefixes });
   const vectorOf = async (more: Partial<EmbeddingJob>) => {
     const { vectors, promptTokens } = await lastOf(engine.run({ ...job('a b'), ...more }, never));
     return [[...(vectors[0] ?? [])], promptTokens];
@@ -205,19 +191,18 @@ test('a declared prefix is added to each text of its task, and to no other', asy
   await expect(vectorOf({ inputType: 'passage' })).rejects.toMatchObject({ wire: { param: 'input_type' } });
   const tokens = { input: { tokens: [[1]] }, inputType: 'query' };
   await expect(vectorOf(tokens)).rejects.toMatchObject({ wire: { param: 'input' } });
-  const plain = await lastOf(make(new FakeEmbedder()).run({ ...job('a b'), inputType: 'query' }, never));
+  const plain = await lastOf(setUp().engine.run({ ...job('a b'), inputType: 'query' }, never));
   expect(plain.promptTokens).toBe(2);
 });
 
 test('vectors are shortened as far as the model was trained for it, to length 1', async () => {
-  const traits = { contextLength: 40, dimensions: 2, minDimensions: 1 };
-  const engine = new TransformersEngine(new FakeEmbedder(), traits, 'fake');
+  const { engine } = setUp({ minDimensions: 1 });
   const { vectors } = await lastOf(engine.run({ ...job('a b c'), dimensions: 1 }, never));
   expect(vectors.map((vector) => [...vector])).toEqual([[1]]);
 });
 
 test('names the input that is too long or holds no token, and the dimensions it has', async () => {
-  const engine = make(new FakeEmbedder());
+  const { engine } = setUp();
   const long = Array.from({ length: 41 }, () => 'x').join(' ');
   await expect(lastOf(engine.run(job('ok', long), never))).rejects.toMatchObject({
     wire: { status: 400, param: 'input[1]', code: 'context_length_exceeded' },
@@ -230,9 +215,9 @@ test('names the input that is too long or holds no token, and the dimensions it 
 });
 
 test('a batch that breaks the model fails its requests as a crash', async () => {
-  const embedder = new FakeEmbedder();
+  const { embedder, engine } = setUp();
   embedder.fails = true;
-  await expect(lastOf(make(embedder).run(job('a'), never))).rejects.toMatchObject({ code: 'engine_crashed' });
+  await expect(lastOf(engine.run(job('a'), never))).rejects.toMatchObject({ code: 'engine_crashed' });
 });
 
 test.each([
@@ -244,7 +229,7 @@ test.each([
   const embedder = new FakeEmbedder();
   const { run } = embedder;
   embedder.run = async (batch) => batch.map(() => Float32Array.from(vector));
-  const engine = make(embedder);
+  const { engine } = setUp({}, embedder);
   await expect(lastOf(engine.run(job('a'), never))).rejects.toMatchObject({
     wire: {
       code: 'engine_failed',
@@ -281,7 +266,7 @@ describe('a graph that never ends', () => {
 
   test('goes on for those that wait, and half a minute for nobody; the next request reloads the model', async () => {
     const embedder = new EndlessEmbedder();
-    const engine = make(embedder);
+    const { engine } = setUp({}, embedder);
     const abort = new AbortController();
     const first = asking(engine, abort.signal);
     await vi.advanceTimersByTimeAsync(100_000);
@@ -297,7 +282,7 @@ describe('a graph that never ends', () => {
 
   test('does not keep a model from being unloaded', async () => {
     const embedder = new EndlessEmbedder();
-    const engine = make(embedder);
+    const { engine } = setUp({}, embedder);
     void asking(engine, never);
     await vi.advanceTimersByTimeAsync(10);
     const unloaded = engine.unload();
@@ -317,9 +302,7 @@ test('a batch is filled with the texts nearest in length, within its limit', () 
 
 test('a batch on a GPU holds 2,048 tokens, as its launches cost more than padding', async () => {
   const longest = async (backend?: 'wasm' | 'webgpu'): Promise<number> => {
-    const embedder = new FakeEmbedder();
-    const variant = { contextLength: 40, dimensions: 2, ...(backend && { backend }) };
-    const engine = new TransformersEngine(embedder, variant, 'fake');
+    const { embedder, engine } = setUp({ ...(backend && { backend }) });
     const text = Array.from({ length: 32 }, () => 'a').join(' ');
     await lastOf(engine.run(job(...Array.from({ length: 80 }, () => text)), never));
     return Math.max(...embedder.batches.map(({ length }) => length));
@@ -330,8 +313,7 @@ test('a batch on a GPU holds 2,048 tokens, as its launches cost more than paddin
 });
 
 test('for a while after a request was given up batches are small, so that the next one waits for little', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { embedder, engine } = setUp();
   const text = Array.from({ length: 32 }, () => 'a').join(' ');
   const texts = Array.from({ length: 32 }, () => text);
   const longest = async (): Promise<number> => {
@@ -351,8 +333,7 @@ test('for a while after a request was given up batches are small, so that the ne
 });
 
 test('a text that is far too long is not tokenized, and a text that is too long is named with its tokens', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { embedder, engine } = setUp();
   const { tokenize } = embedder;
   const turns: number[] = [];
   embedder.tokenize = async (texts) => {
@@ -375,8 +356,7 @@ test('a text that is far too long is not tokenized, and a text that is too long 
 });
 
 test('an abort ends a request whose text is being tokenized; the next waits for that tokenizer', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = make(embedder);
+  const { embedder, engine } = setUp();
   const { tokenize } = embedder;
   const calls: string[] = [];
   let end = (): void => undefined;
@@ -414,7 +394,7 @@ test(
       tokenized += texts.length;
       return tokenize.call(embedder, texts);
     };
-    const engine = make(embedder);
+    const { engine } = setUp({}, embedder);
     const abort = new AbortController();
     const texts = Array.from({ length: 2048 }, (_, at) => 'a '.repeat(at % 7) + 'a');
     const requests = Array.from({ length: 100 }, (_, at) =>
@@ -444,7 +424,7 @@ test('texts above the limit in progress are refused with a time to wait, and acc
     await gate;
     return batch.map((ids) => Float32Array.of(ids.length, 0));
   };
-  const engine = make(embedder);
+  const { engine } = setUp({}, embedder);
   const abort = new AbortController();
   const texts = Array.from({ length: 2048 }, () => 'a');
   const requests = Array.from({ length: 128 }, () =>

@@ -1,5 +1,6 @@
 import * as webLlm from '@mlc-ai/web-llm';
 
+import { ClientText } from '../../../../src/chat-template/client-text.ts';
 import { webLlmEngine } from '../../../../src/engines/web-llm/web-llm-engine.ts';
 import type { MlcChatConfig } from '../../../../src/engines/web-llm/web-llm-files.ts';
 import {
@@ -244,7 +245,7 @@ export function fakeWebLlm(replyPrefix?: string, contextLength = 400) {
     engine,
     watch,
     chatConfig,
-    reserved: [],
+    clientText: new ClientText([]),
     fingerprint: 'fake',
     contextLength,
     lost,

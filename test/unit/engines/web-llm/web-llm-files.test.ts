@@ -21,8 +21,9 @@ const good = (): Record<string, BlobPart> => ({
   'mlc/tiny/tiny.wasm': '\0asm…',
   'mlc/tiny/params_shard_0.bin': 'abc',
   'mlc/tiny/tokenizer.json': JSON.stringify({
+    normalizer: { type: 'Sequence', normalizers: [{ type: 'NFKC' }] },
     added_tokens: [
-      { content: '</s>', special: true },
+      { content: '</s>', special: true, normalized: true },
       { content: '<|call|>', special: false },
       ...['<td>', '<用户>', '<SYS>'].map((content) => ({ content, special: false })),
     ],
@@ -50,7 +51,8 @@ test('a whole model opens, each file once, the library beside it', async () => {
   const { asked, opening } = open(good());
   const files = await opening;
   expect(files.weightBytes).toBe(3);
-  expect(files.reserved).toEqual(['</s>', '<|call|>', '<用户>', '<SYS>']);
+  const text = '</s> ＜／ｓ＞ <|call|> <用户> <SYS> <td>';
+  expect(files.clientText.append('', text)).toBe('< /s> < /s> < |call|> < 用户> < SYS> <td>');
   expect(files.chatConfig.sliding_window_size).toBe(-1);
   await (await files.read('params_shard_0.bin')).text();
   await files.read('params_shard_0.bin');

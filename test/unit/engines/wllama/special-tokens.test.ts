@@ -36,18 +36,7 @@ test('the texts of the special tokens are read from behind other metadata', asyn
 
 test('special tokens are reserved, and others that llama.cpp takes for control tokens', async () => {
   const plain = ['<td>', '<s>', '<think>', '<|>', '[1]', '_EOT', '<a|b>'];
-  const control = [
-    '[INST]',
-    '<|im_end|>',
-    '<turn|>',
-    '<|turn>',
-    '</s>',
-    '<eos>',
-    '_<EOT>',
-    '[EOT]',
-    '[e~[',
-    '<PRE>',
-  ];
+  const control = '[INST] <|im_end|> <turn|> <|turn> </s> <eos> _<EOT> [EOT] [e~[ <PRE>'.split(' ');
   const types = [2, 3, ...[...control, ...plain].slice(1).map((_, index) => 1 + 3 * (index % 2))];
   const { reserved, userDefined } = await specialTokens(head(['<unk>', ...control, ...plain], types), 0, 4);
   expect(userDefined).toEqual([...control, ...plain].slice(1).filter((_, index) => index % 2 === 1));

@@ -25,6 +25,11 @@ async function complaints(
 const change = (site: Site, path: string, answer: SiteAnswer): void => {
   site[path] = { ...site[path], ...answer };
 };
+/** Serves a path of the site with this type, and with no other headers than these. */
+const serves =
+  (path: string, type: string, more: Record<string, string> = {}) =>
+  (site: Site): void =>
+    change(site, path, { headers: { 'content-type': type, ...more } });
 const html: SiteAnswer = { headers: { 'content-type': 'text/html' }, body: '<p>the app' };
 
 test('a sound site: nothing at fault, and the command ends with 0', async () => {
@@ -57,11 +62,10 @@ test('a page to which the host adds a script is the listed one', async () => {
 
 test('isolation headers may have parameters', async () => {
   const headers = {
-    'content-type': 'text/html',
     'cross-origin-opener-policy': 'same-origin; report-to="coop"',
     'cross-origin-embedder-policy': 'require-corp;report-to="coep"',
   };
-  expect(await complaints((site) => change(site, '/', { headers }))).toEqual([]);
+  expect(await complaints(serves('/', 'text/html', headers))).toEqual([]);
 });
 
 test('the command stops when it is interrupted', async () => {
@@ -75,34 +79,28 @@ test('the command stops when it is interrupted', async () => {
 const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp][] = [
   [
     'no isolation headers',
-    (site) => change(site, '/', { headers: { 'content-type': 'text/html' } }),
+    serves('/', 'text/html'),
     'warning',
     /do not isolate it: WASM has one thread, unless/,
     /Cross-Origin-Embedder-Policy: require-corp/,
   ],
   [
     'isolation headers of the wrong kind',
-    (site) =>
-      change(site, '/', {
-        headers: { 'content-type': 'text/html', 'cross-origin-embedder-policy': 'unsafe-none' },
-      }),
+    serves('/', 'text/html', { 'cross-origin-embedder-policy': 'unsafe-none' }),
     'fault',
     /COOP none, COEP unsafe-none/,
     /same-origin/,
   ],
   [
     'a COOP that the service worker leaves alone',
-    (site) =>
-      change(site, '/', {
-        headers: { 'content-type': 'text/html', 'cross-origin-opener-policy': 'same-origin-allow-popups' },
-      }),
+    serves('/', 'text/html', { 'cross-origin-opener-policy': 'same-origin-allow-popups' }),
     'warning',
     /COOP same-origin-allow-popups, COEP none/,
     /same-origin/,
   ],
   [
     'the service worker of a wrong type',
-    (site) => change(site, '/localtext-sw.js', { headers: { 'content-type': 'text/plain' } }),
+    serves('/localtext-sw.js', 'text/plain'),
     'fault',
     /is served as text\/plain/,
     /text\/javascript/,
@@ -142,30 +140,21 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
   ]),
   [
     'a service worker that is cached for long',
-    (site) =>
-      change(site, '/localtext-sw.js', {
-        headers: { 'content-type': 'text/javascript', 'cache-control': 'max-age=31536000' },
-      }),
+    serves('/localtext-sw.js', 'text/javascript', { 'cache-control': 'max-age=31536000' }),
     'warning',
     /cached for a long time/,
     /no-cache/,
   ],
   [
     'WASM of a wrong type',
-    (site) =>
-      change(site, '/localtext/wasm/wllama.wasm', {
-        headers: { 'content-type': 'application/octet-stream' },
-      }),
+    serves('/localtext/wasm/wllama.wasm', 'application/octet-stream'),
     'fault',
     /wllama\.wasm is served as application\/octet-stream/,
     /application\/wasm/,
   ],
   [
     'a script of a wrong type',
-    (site) =>
-      change(site, '/localtext/wasm/ort-wasm-simd-threaded.js', {
-        headers: { 'content-type': 'application/octet-stream' },
-      }),
+    serves('/localtext/wasm/ort-wasm-simd-threaded.js', 'application/octet-stream'),
     'fault',
     /refuse it as a module/,
     /\.js files as text\/javascript/,
@@ -325,16 +314,9 @@ test('an address that is not secure', () => {
       redirected: false,
       text: '',
     }).filter(({ level }) => level === 'fault');
-  expect(page('http://example.com/')).toEqual([
-    expect.objectContaining({ text: expect.stringMatching(/is not https/) as string }),
-  ]);
-  for (const href of [
-    'https://example.com/',
-    'http://localhost:8080/',
-    'http://[::1]/',
-    'http://app.localhost/',
-  ])
-    expect(page(href)).toEqual([]);
+  expect(page('http://example.com/')).toMatchObject([{ text: expect.stringMatching(/is not https/) }]);
+  const secure = ['https://example.com/', 'http://localhost:8080/', 'http://[::1]/', 'http://app.localhost/'];
+  for (const href of secure) expect(page(href)).toEqual([]);
 });
 
 test('no such address', async () => {
@@ -355,11 +337,10 @@ test.each([
   ['Vercel', '#vercel'],
   ['GitHub.com', '#github-pages'],
 ])('the advice names the section on the host: %s', async (server, anchor) => {
-  const wasm = { 'content-type': 'application/octet-stream' };
   const adviceOf = async (headers: Record<string, string>): Promise<string | undefined> =>
-    (await complaints((site) => change(site, '/localtext/wasm/wllama.wasm', { headers })))[0]?.fix;
-  expect(await adviceOf({ ...wasm, server })).toMatch(new RegExp(`: docs/hosting\\.md${anchor}$`));
-  expect(await adviceOf({ ...wasm, server: 'another' })).toMatch(/application\/wasm\.$/);
+    (await complaints(serves('/localtext/wasm/wllama.wasm', 'application/octet-stream', headers)))[0]?.fix;
+  expect(await adviceOf({ server })).toMatch(new RegExp(`: docs/hosting\\.md${anchor}$`));
+  expect(await adviceOf({ server: 'another' })).toMatch(/application\/wasm\.$/);
   const hosting = await readFile('docs/hosting.md', 'utf8');
   const sections = [...hosting.matchAll(/^### (.+)$/gm)].map(([, title = '']) => title);
   expect(sections.map((title) => `#${title.toLowerCase().replace(' ', '-')}`)).toContain(anchor);

@@ -22,16 +22,10 @@ const PACKAGE = {
 };
 /** A page that --offline marks. */
 const PAGE = '<!doctype html><head></head><script src="/app-abc12345.js"></script>';
-const MADE = [
-  'localtext-sw-files.js',
-  'localtext-sw-import.js',
-  'localtext-sw.js',
-  'localtext-files.json',
-  'localtext/localtext.js',
-  'localtext/page-1.js',
-  'localtext/wasm/wllama-0602c5fb.wasm',
-  'localtext/web-llm-1.js',
-];
+const MADE =
+  'localtext-sw-files.js localtext-sw-import.js localtext-sw.js localtext-files.json localtext/localtext.js localtext/page-1.js localtext/wasm/wllama-0602c5fb.wasm localtext/web-llm-1.js'.split(
+    ' ',
+  );
 
 beforeEach(async () => {
   base = await tempFolder('init');

@@ -58,6 +58,7 @@ const functionsBy = (address: number): HostFunction[] => [
   },
   { name: 'common_speculative_impl_ngram_simple::draft', parameters: [address, address], results: [] },
   { name: ASSIGN, parameters: [address, address, address, address], results: [] },
+  { name: 'common_sampler_accept', parameters: [address, I32, I32], results: [] },
   { name: 'validate_utf8', parameters: [address], results: [address] },
   { name: 'ggml_barrier', parameters: [address], results: [] },
   { name: 'quantize_row_q8_K', parameters: [address, address, I64], results: [] },

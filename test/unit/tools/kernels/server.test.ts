@@ -8,6 +8,7 @@ const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...
 const ACTION = 'wllama_action';
 const STEP = 'server_context::start_loop()';
 const TOKENIZE = 'llama_vocab::tokenize';
+const ACCEPT = 'common_sampler_accept';
 const LIMIT_STATES = 'server_prompt_cache::update()';
 
 /** A `std::string` with 32-bit addresses; up to 10 bytes are in the struct itself. */
@@ -39,7 +40,9 @@ let written: Uint8Array[] = [];
 let actions: string[] = [];
 let drafted: number[] = [];
 let tokenized: [text: string, special: number][] = [];
+const penalized: number[] = [];
 const kernels = loadKernels({
+  [ACCEPT]: (_sampler: number, token: number) => void penalized.push(token),
   [WRITE_TEXT]: (_serializer: number, text: number) => void written.push(readString(text)),
   [TOKENIZE]: (
     _vocab: number,
@@ -244,4 +247,14 @@ test('a text that begins with the mark has no token before it', () => {
     [BARE.slice(0, 1), 1],
     [`a${BARE}`, 1],
   ]);
+});
+
+test('penalties count the tokens of a reply, and not those of its prompt', () => {
+  for (const [token, isGenerated] of [
+    [1, 0],
+    [2, 0],
+    [7, 1],
+  ] as const)
+    kernels.call(ACCEPT, 0, token, isGenerated);
+  expect(penalized).toEqual([7]);
 });

@@ -216,14 +216,14 @@ test.each<[string, (published: Buffer) => Buffer]>([
 });
 
 test('what a repository does not have, or does not give, is named', async () => {
-  await expect(fromHub()).rejects.toThrow(/answered 401 .* There is no such repository/);
+  await expect(fromHub()).rejects.toThrow(/answered 401\. There is no such repository/);
   publish('owner/name', { 'a.gguf': gguf('A') });
   await expect(fromHub('b.gguf')).rejects.toThrow('owner/name has no model b.gguf: a.gguf (0 MB).');
   const hubSource = { type: 'hub', repository: 'owner/name', file: null, revision: null } as const;
   await expect(add({ ...hubSource, repository: '../name' })).rejects.toThrow('Use owner/name');
   await expect(add({ ...hubSource, revision: 'a/../b' })).rejects.toThrow('is not a revision');
   await expect(add({ ...hubSource, revision: 'v2' })).rejects.toThrow(
-    /answered 404 .* no such branch, tag or commit/,
+    /answered 404\..* no such branch, tag or commit/,
   );
   await expect(fromHub(null, false)).rejects.toThrow('does not use the model hub');
   publish('owner/text', { 'README.md': Buffer.from('#') });

@@ -76,7 +76,7 @@ test('once the storage has been cleared, the same worker stores again', async ()
   root.clear();
   expect(await backend.read('a')).toBeNull();
   await replace(backend, 'a', 'after');
-  expect(await (await backend.read('a'))?.text()).toBe('after');
+  expect(await (await backend.read('a'))?.text()).toBe('after\n');
 });
 
 test('writes that take less than was given go on; one that takes nothing means that the storage is full', async () => {
@@ -84,7 +84,7 @@ test('writes that take less than was given go on; one that takes nothing means t
   if (!backend) throw new Error('no backend');
   accepted = 2;
   await replace(backend, 'a', 'abcde');
-  expect(await (await backend.read('a'))?.text()).toBe('abcde');
+  expect(await (await backend.read('a'))?.text()).toBe('abcde\n');
   accepted = 0;
   await expect(replace(backend, 'b', 'abcde')).rejects.toThrow(/no more bytes/);
   // An empty record would be taken for a real one.
