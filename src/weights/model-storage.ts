@@ -9,7 +9,7 @@ import {
 } from '#catalog';
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { requestError } from '#base';
-import { storageFull, unlessFull } from './download/download-errors.ts';
+import { isStorageFull, storageFull, unlessFull } from './download/download-errors.ts';
 import { UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
@@ -157,6 +157,19 @@ export class ModelStorage {
       if (missing <= 0) return;
     }
     throw full();
+  }
+
+  /** Runs work that stores these files: first makes room, and more whenever the work finds the storage full. */
+  async withRoom<T>(files: readonly WeightFile[], signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.makeRoom(files);
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (signal.aborted || !isStorageFull(error)) throw error;
+        await this.makeRoom(files, true);
+      }
+    }
   }
 
   /** Names a variant's files in the index, before any is stored. */

@@ -134,7 +134,7 @@ function localFile(name: string, blob: Blob, store: WeightStore): NewFile {
 
 export interface FileStorage {
   store: () => Promise<WeightStore>;
-  modelStorage: Pick<ModelStorage, 'makeRoom' | 'unfinished'>;
+  modelStorage: Pick<ModelStorage, 'makeRoom' | 'unfinished' | 'withRoom'>;
 }
 
 interface Storing {
@@ -170,16 +170,19 @@ export async function storeFiles<T>(
   let isKept = false;
   try {
     for (const file of files) weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
-    name = addedVariantName(slug, await contentHash(weights));
-    await unfinished.begin(name, weights);
-    for (const [index, file] of files.entries()) {
-      const described = weights[index];
-      if (described) await file.store(described, { signal, onProgress: report.storing(file) });
-    }
+    const variant = addedVariantName(slug, await contentHash(weights));
+    name = variant;
+    await modelStorage.withRoom(weights, signal, async () => {
+      await unfinished.begin(variant, weights);
+      for (const [index, file] of files.entries()) {
+        const described = weights[index];
+        if (described) await file.store(described, { signal, onProgress: report.storing(file) });
+      }
+    });
     // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
     if ((await store.missing(weights)).length > 0) throw cleared();
-    return await use(weights, name);
+    return await use(weights, variant);
   } catch (error) {
     isKept = signal.aborted || (error instanceof ServiceError && RESUMABLE.has(error.code));
     signal.throwIfAborted();

@@ -10,6 +10,8 @@ import { runCommand } from '../../../../src/weights/commands.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import type { LoadProgress } from '../../../../src/protocol/status.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { ggufVariant } from '../../../support/catalogs.ts';
+import { fileOf } from '../file-server.ts';
 import { weightsService } from '../weights-service.ts';
 import { adderOf } from './adder-of.ts';
 
@@ -350,6 +352,24 @@ test('the files of an added model are never deleted to make room for others', as
     wire: { code: 'storage_full' },
   });
   expect(await evicting.weights.missing(saved[0]?.variant.files ?? [])).toEqual([]);
+});
+
+test('a site that allows it deletes its own models when a write finds the storage full', async () => {
+  const file = fileOf(Buffer.from('old'), 'old.gguf');
+  const variants = [ggufVariant('old', { files: [file] })];
+  const site = { ...catalog, models: [{ id: 'old', kind: 'chat' as const, created: 0, variants }] };
+  service = weightsService(site, { evict: true });
+  const { backend, modelStorage, weights } = service;
+  await modelStorage.note('old', [file]);
+  await weights.put([file], new Blob(['old']), never);
+  const write = backend.write.bind(backend);
+  backend.write = async (name) => {
+    if (backend.files.has(file.sha256)) throw new DOMException('full', 'QuotaExceededError');
+    return write(name);
+  };
+  adder = adderOf(site, service, saved, { requestFiles: async (ticket) => given.get(ticket) ?? null });
+  expect(await add(source(gguf('Next')))).toMatchObject({ id: 'next' });
+  expect(backend.files.has(file.sha256)).toBe(false);
 });
 
 const projector = (more: Record<string, string> = {}, tensor = 'v.patch_embd.weight'): Buffer<ArrayBuffer> =>
