@@ -30,9 +30,6 @@ const NOTE = 'usage';
 export class UsageIndex {
   readonly #store: () => Promise<Pick<WeightStore, 'notes'>>;
   readonly #writing = new Mutex();
-  /** Number of changes, and of those that are stored. */
-  #changes = 0;
-  #saved = 0;
   #entries: Promise<Map<string, UsageEntry>> | null = null;
 
   constructor(store: () => Promise<Pick<WeightStore, 'notes'>>) {
@@ -50,19 +47,11 @@ export class UsageIndex {
     const { files, ...entry } = { ...before, ...change };
     const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
     entries.set(variant, { ...entry, files: plain });
-    this.#changes++;
     await this.#write();
   }
 
   async delete(variant: string): Promise<void> {
-    if (!(await this.entries()).delete(variant)) return;
-    this.#changes++;
-    await this.#write();
-  }
-
-  /** Repeats a write that failed. */
-  async flush(): Promise<void> {
-    if (this.#saved < this.#changes) await this.#write();
+    if ((await this.entries()).delete(variant)) await this.#write();
   }
 
   /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
@@ -75,11 +64,8 @@ export class UsageIndex {
   async #write(): Promise<void> {
     const { notes } = await this.#store();
     await this.#writing.run(async () => {
-      const entries = await this.entries();
-      const changes = this.#changes;
-      const text = JSON.stringify(Object.fromEntries(entries));
+      const text = JSON.stringify(Object.fromEntries(await this.entries()));
       await (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text));
-      this.#saved = changes;
     });
   }
 }
