@@ -178,11 +178,11 @@ export class SiteFiles {
     const unnamed = file.revision && request.mode !== 'navigate';
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
     if (!response.ok || this.#lost) return response;
-    const storing = this.#store(file, response.clone()).catch(warnOf(request.url));
-    if (!/\.wasm$/.test(new URL(request.url).pathname)) return response;
+    const storing = this.#store(file, response.clone()).then(() => true, warnOf(request.url));
+    if (!new URL(request.url).pathname.endsWith('.wasm')) return response;
     // Chromium keeps compiled code beside the answer's source. The next visit compiles from the cache.
-    await withTimeout(storing, CACHE_MS);
-    return (await this.#ask((cache) => cache.match(file.key))) ?? response;
+    const isStored = await withTimeout(storing, CACHE_MS);
+    return (isStored && (await this.#ask((cache) => cache.match(file.key)))) || response;
   }
 
   /** @throws LeftOut; Error when the answer is not the build's file */

@@ -482,6 +482,8 @@ test.each([null, '1'])('a file changes with its build, whose list says revision 
 });
 
 test('WASM is stored before its first use if it is right; after a failed use it is fetched again', async () => {
+  // No clock waits for the hash.
+  vi.useRealTimers();
   const { stored, asked } = site(login(), new Response(BODY));
   const url = `${SITE}wllama-1.wasm`;
   const files = new SiteFiles('files', [listed('wllama-1.wasm', null)]);
