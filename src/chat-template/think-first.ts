@@ -53,18 +53,15 @@ type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
 export interface Completion extends Form {
   prompt: string;
   maxTokens?: number;
-  /** Number of the reply's tokens that are already in the prompt. */
-  tokensBefore: number;
   /** Control tokens to include in the reply's text. */
   shownTokens?: string[];
 }
 
 export const toCompletion = (
-  { maxTokens, constraint, topLogprobs, resume }: ChatJob,
+  { maxTokens, constraint, topLogprobs }: ChatJob,
   prompt: string,
 ): Completion => ({
   prompt,
-  tokensBefore: resume?.tokens ?? 0,
   ...(maxTokens !== undefined && { maxTokens }),
   ...(constraint && { constraint }),
   ...(topLogprobs !== undefined && { topLogprobs }),
@@ -188,7 +185,6 @@ export class ThinkFirst {
     this.#splitter.close();
     for await (const event of this.#complete({
       ...part,
-      tokensBefore: part.tokensBefore + this.#tokens,
       ...(remaining < Infinity && { maxTokens: remaining }),
     })) {
       if (event.type === 'accepted' && !thought) yield event;

@@ -187,8 +187,7 @@ export class ModelManager {
       if (!catalog.models.some((model) => model.id === id)) this.#plans.delete(id);
     for (const name of this.#loadedModels.keys()) {
       if (variants.has(name)) continue;
-      this.#loadedModels.delete(name);
-      this.#faults.delete(name);
+      for (const facts of [this.#loadedModels, this.#faults, this.#losses, this.#starved]) facts.delete(name);
     }
   }
 

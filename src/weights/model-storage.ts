@@ -10,7 +10,7 @@ import {
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { requestError } from '#base';
 import { storageFull, unlessFull } from './download/download-errors.ts';
-import { UnfinishedModels, UsageIndex } from './usage-index.ts';
+import { UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
 import { estimateStorage } from './storage-estimate.ts';
@@ -90,9 +90,10 @@ export class ModelStorage {
       );
     }
     const known = this.#variants.get(name);
-    const files = await this.files(name);
-    // A removal that the end of this worker interrupts is finished later. A full storage does not prevent it.
-    if (unlist) await this.#index.update(name, { files, unfinished: true }).catch(() => undefined);
+    const noted = (await this.#index.entries()).get(name)?.files ?? [];
+    const files = [...(await this.files(name)), ...noted];
+    // The next start finishes a removal that is interrupted. A full storage does not prevent it.
+    if (unlist) await this.#index.update(name, { files, used: 0, unfinished: true }).catch(() => undefined);
     await unlist?.();
     const isGone = (other: string): boolean =>
       other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);
@@ -150,8 +151,8 @@ export class ModelStorage {
     if (evictable.reduce((sum, { storedBytes }) => sum + storedBytes, 0) < missing) throw full();
     for (const { variant, storedBytes } of evictable) {
       const itsFiles = await this.files(variant);
-      await this.delete(variant);
-      // Files that another model shares stay.
+      // Files that another model shares stay, and those of a model that is loaded again by now.
+      await this.delete(variant).catch(() => undefined);
       missing -= storedBytes - (await store.storedBytes(itsFiles));
       if (missing <= 0) return;
     }
@@ -162,9 +163,10 @@ export class ModelStorage {
   async note(name: string, files: readonly WeightFile[]): Promise<void> {
     const known = (await this.#index.entries()).get(name)?.files ?? [];
     const more = files.filter(({ sha256 }) => !known.some((file) => file.sha256 === sha256));
-    if (more.length === 0) return this.#index.flush();
+    const isStored = (await (await this.#options.store()).missing(files)).length === 0;
+    // Before a download it is written in any case: an earlier write may have failed.
+    if (more.length === 0 && isStored) return;
     const models = this.#variants.get(name)?.models ?? [];
-    const isStored = (await (await this.#options.store()).missing(more)).length === 0;
     const writing = this.#index.update(name, { models, files: [...known, ...more] });
     await (isStored ? unlessFull(writing) : writing);
   }
@@ -235,26 +237,25 @@ export class ModelStorage {
     // Files that it shares with another variant may be stored for that one.
     const storedBytes = entry || stored === bytes ? stored : 0;
     const isListed = known !== undefined || this.unfinished.has(name, entry);
+    const { engine, license, hub } = known?.variant ?? UNKNOWN;
     return {
-      ...facts(name, known?.variant),
+      variant: name,
       models: known?.models ?? entry?.models ?? [],
-      ...(bytes > 0 && { bytes }),
+      engine,
+      license,
+      bytes: bytes || (hub?.approximateBytes ?? 0),
       storedBytes,
       state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name) || this.unfinished.isAdding(name),
-      lastUsed: entry?.used || null,
+      lastUsed: lastUse(entry),
     };
   }
 }
 
-function facts(
-  variant: string,
-  known?: Variant,
-): Pick<StoredVariant, 'variant' | 'engine' | 'license' | 'bytes'> {
-  const { engine, license, hub } = known ?? { engine: '', license: '' };
-  return { variant, engine, license, bytes: hub?.approximateBytes ?? 0 };
-}
+const UNKNOWN = { engine: '', license: '', hub: undefined };
+
+const lastUse = (entry: UsageEntry | undefined): number | null => entry?.used || null;
 
 function storedState(stored: number, bytes: number): StoredVariant['state'] {
   if (stored === 0) return 'absent';

@@ -2,12 +2,10 @@ import type { WeightFile } from '#catalog';
 import {
   claimName,
   noteOf,
-  pathNote,
   readSmallFile,
   recordName,
   replace,
   type StorageBackend,
-  type StoredPath,
 } from './backends/storage-backend.ts';
 import { asStorageFull } from './download/download-errors.ts';
 import {
@@ -20,7 +18,7 @@ import { hashBlob, intactChunks, parseRecord, type IntegrityRecord } from './int
 
 /**
  * Files in the backend, named by their SHA-256, with an integrity record beside each complete file.
- * All apps of the origin share the files; paths, claims and notes belong to one app. The caller must hold a
+ * All apps of the origin share the files; claims and notes belong to one app. The caller must hold a
  * file's lock while it changes the file.
  */
 export class StoredFiles {
@@ -47,57 +45,51 @@ export class StoredFiles {
     return Math.min(bytes, (await this.#backend.read(sha256))?.size ?? 0);
   }
 
-  /**
-   * Verifies the bytes against the record. Without a valid one, hashes the whole file.
-   * @returns whether they are intact; the hashes of their chunks, if they lack a valid record
-   */
-  async verify(file: WeightFile, blob: Blob): Promise<boolean | string[]> {
+  /** Whether all bytes have the hashes in the record. */
+  async isIntact(file: WeightFile, blob: Blob): Promise<boolean> {
     const record = await this.record(file);
-    if (record && (await intactChunks(blob, record)).length === record.chunks.length) return true;
-    return (await chunksIfSound(file, blob).catch(() => null)) ?? false;
+    return record !== null && (await intactChunks(blob, record)).length === record.chunks.length;
   }
 
-  /** Replaces an invalid record, unless the file has been deleted. */
-  async recordAgain(file: WeightFile, chunks: string[]): Promise<void> {
-    if (await this.complete(file)) await this.finish(file, chunks, (await this.record(file))?.from);
-  }
-
-  /** Returns the chunk hashes of a complete file that only lacks its record; null if it must be downloaded. */
-  async unrecorded(file: WeightFile, signal: AbortSignal): Promise<string[] | null> {
-    const blob = await this.#backend.read(file.sha256);
-    if (blob?.size !== file.bytes || (await this.#backend.read(checkpointName(file.sha256)))) return null;
-    const chunks = await chunksIfSound(file, blob, signal).catch(() => null);
-    signal.throwIfAborted();
-    return chunks;
-  }
-
-  /** Turns a damaged file back into a partial download that keeps the intact chunks. */
-  async salvage(file: WeightFile): Promise<void> {
+  /**
+   * Writes a record for sound bytes without a valid one, and turns a damaged file into a partial download that keeps the
+   * intact chunks.
+   * @returns whether the file is complete
+   */
+  async repair(file: WeightFile, signal?: AbortSignal): Promise<boolean> {
     const { sha256, bytes } = file;
-    if (!(await this.#backend.read(recordName(sha256)))) return;
+    const isRecorded = (await this.#backend.read(recordName(sha256))) !== null;
+    if (!isRecorded && (await this.#backend.read(checkpointName(sha256)))) return false;
     const record = await this.record(file);
     const blob = await this.#backend.read(sha256);
     const chunks = blob && record ? await intactChunks(blob, record) : [];
-    // The file was downloaded again in the meantime.
-    if (blob?.size === bytes && chunks.length === record?.chunks.length) return;
-    const kept =
-      chunks.length > 0 &&
-      (await replace(
-        this.#backend,
-        checkpointName(sha256),
-        JSON.stringify({ version: null, chunks, parts: [] } satisfies DownloadCheckpoint),
-      ).then(
-        () => true,
-        () => false,
-      ));
-    if (kept) await this.#backend.remove(recordName(sha256));
-    else await this.#remove(file);
+    if (blob?.size === bytes) {
+      if (chunks.length === record?.chunks.length) return true;
+      const all = await chunksIfSound(file, blob, signal).catch(() => null);
+      signal?.throwIfAborted();
+      // The bytes are complete even if there is no space for a new record.
+      if (all) await this.finish(file, all, record?.from).catch(() => undefined);
+      if (all) return true;
+    }
+    if (isRecorded) await this.#keepChunks(file, chunks);
+    return false;
   }
 
-  /** Marks a file as complete: writes the path note, then the record, then removes the checkpoint. */
+  /** Turns a file into a partial download of these chunks. Without any, or space for their list, nothing stays. */
+  async #keepChunks(file: WeightFile, chunks: number[]): Promise<void> {
+    const checkpoint: DownloadCheckpoint = { version: null, chunks, parts: [] };
+    try {
+      if (chunks.length === 0) throw new Error('no chunk is intact');
+      await replace(this.#backend, checkpointName(file.sha256), JSON.stringify(checkpoint));
+    } catch {
+      return this.#remove(file);
+    }
+    await this.#backend.remove(recordName(file.sha256));
+  }
+
+  /** Marks a file as complete: writes the record, then removes the checkpoint. */
   async finish(file: WeightFile, chunks: string[], from: string | null = null): Promise<void> {
     const { path, bytes, sha256 } = file;
-    await this.keepPath(file);
     const text = JSON.stringify({ sha256, path, bytes, chunks, from } satisfies IntegrityRecord);
     await replace(this.#backend, recordName(sha256), text);
     await this.#backend.remove(checkpointName(sha256));
@@ -111,32 +103,18 @@ export class StoredFiles {
 
   /** Removes a file, unless another app claims it, and then this app's claim. */
   async release(file: WeightFile): Promise<void> {
-    const own = await noteOf(this.#scope, claimName(file.sha256));
-    const claims = await this.#backend.names(claimName(file.sha256));
-    if (claims.every((name) => name === own)) await this.#remove(file);
-    else await this.#dropPath(file);
+    const name = claimName(file.sha256);
+    const own = await noteOf(this.#scope, name);
+    const claims = await this.#backend.names(name);
+    if (claims.every((claim) => claim === own)) await this.#remove(file);
     await this.#backend.remove(own);
   }
 
   /** Removes a file, its record first: if the tab ends in between, the rest counts as incomplete. */
-  async #remove(file: WeightFile): Promise<void> {
-    await this.#backend.remove(recordName(file.sha256));
-    await this.#dropPath(file);
-    await this.#backend.remove(checkpointName(file.sha256));
-    await this.#backend.remove(file.sha256);
-  }
-
-  async #dropPath({ path, sha256 }: WeightFile): Promise<void> {
-    const note = await pathNote(this.#scope, path);
-    // A newer version may use the path by now.
-    if ((await this.#read(note))?.includes(sha256)) await this.#backend.remove(note);
-  }
-
-  /** Maps the file's path to its hash: another app, or another version of this app, may have stored the file. */
-  async keepPath({ path, bytes, sha256 }: WeightFile): Promise<void> {
-    const name = await pathNote(this.#scope, path);
-    const text = JSON.stringify({ sha256, bytes } satisfies StoredPath);
-    if ((await this.#read(name)) !== text) await replace(this.#backend, name, text);
+  async #remove({ sha256 }: WeightFile): Promise<void> {
+    await this.#backend.remove(recordName(sha256));
+    await this.#backend.remove(checkpointName(sha256));
+    await this.#backend.remove(sha256);
   }
 
   /** Reads one of this app's notes, a small text; null if there is none. */

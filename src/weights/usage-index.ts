@@ -2,7 +2,7 @@ import { z } from '#base/full-zod';
 
 import { addedVariantName, weightBytes, weightFile, type WeightFile } from '#catalog';
 import { Mutex } from '#base';
-import { parseStored } from './backends/storage-backend.ts';
+import { INDEX, parseStored } from './backends/storage-backend.ts';
 import type { WeightStore } from './weight-store.ts';
 
 const entrySchema = z.object({
@@ -21,8 +21,6 @@ const indexSchema = z.record(z.string(), entrySchema.nullable().catch(null));
 /** Entry of a variant: its files, from before the first is stored until the last is deleted. */
 export type UsageEntry = z.output<typeof entrySchema>;
 
-const NOTE = 'usage';
-
 /**
  * Names the files of all variants that this app stores, and when each was loaded. Kept beside the weights, so that
  * outdated and unfinished ones are known.
@@ -30,9 +28,6 @@ const NOTE = 'usage';
 export class UsageIndex {
   readonly #store: () => Promise<Pick<WeightStore, 'notes'>>;
   readonly #writing = new Mutex();
-  /** Number of changes, and of those that are stored. */
-  #changes = 0;
-  #saved = 0;
   #entries: Promise<Map<string, UsageEntry>> | null = null;
 
   constructor(store: () => Promise<Pick<WeightStore, 'notes'>>) {
@@ -50,24 +45,16 @@ export class UsageIndex {
     const { files, ...entry } = { ...before, ...change };
     const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
     entries.set(variant, { ...entry, files: plain });
-    this.#changes++;
     await this.#write();
   }
 
   async delete(variant: string): Promise<void> {
-    if (!(await this.entries()).delete(variant)) return;
-    this.#changes++;
-    await this.#write();
-  }
-
-  /** Repeats a write that failed. */
-  async flush(): Promise<void> {
-    if (this.#saved < this.#changes) await this.#write();
+    if ((await this.entries()).delete(variant)) await this.#write();
   }
 
   /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
-    const text = await (await this.#store()).notes.note(NOTE).catch(() => null);
+    const text = await (await this.#store()).notes.note(INDEX).catch(() => null);
     const entries = Object.entries(parseStored(text, indexSchema) ?? {});
     return new Map(entries.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])));
   }
@@ -75,11 +62,8 @@ export class UsageIndex {
   async #write(): Promise<void> {
     const { notes } = await this.#store();
     await this.#writing.run(async () => {
-      const entries = await this.entries();
-      const changes = this.#changes;
-      const text = JSON.stringify(Object.fromEntries(entries));
-      await (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text));
-      this.#saved = changes;
+      const text = JSON.stringify(Object.fromEntries(await this.entries()));
+      await (text === '{}' ? notes.dropNote(INDEX) : notes.keepNote(INDEX, text));
     });
   }
 }

@@ -29,9 +29,6 @@ export interface StoredFile extends FetchedFile {
 
 type IsNeeded = (file: WeightFile) => boolean;
 
-/** Name of the file that `tryRoom()` allocates. */
-const ROOM = 'room';
-
 /** How long a deletion waits for the file: another app may be deleting it, which is quick, or downloading it. */
 const DELETE_WAIT_MS = 500;
 
@@ -59,8 +56,6 @@ export class WeightStore {
     this.#locks = locks;
     this.#modelsUrl = modelsUrl;
     this.#rate = rate;
-    // A worker that ended in `tryRoom()` left gigabytes. The file of a running one is open, and stays.
-    backend.remove(ROOM).catch(() => undefined);
   }
 
   /** Lists files that are not stored completely. */
@@ -142,33 +137,15 @@ export class WeightStore {
   ): Promise<void> {
     const store = async (): Promise<void> => {
       await this.#files.claim(file);
-      if (await this.#files.complete(file)) return this.#files.keepPath(file);
+      if (await this.#files.complete(file)) return;
+      if (await this.#files.repair(file, options.signal)) return;
       await this.#expectRoom(file);
-      await this.#files.salvage(file);
       await copyBlob(this.backend, file, blob, options);
       await this.#files.finish(file, chunks, 'disk');
     };
     await this.#locked(file, store, options.signal).catch((error: unknown) => {
       throw didNotFit(file, error);
     });
-  }
-
-  /**
-   * Checks that the missing bytes of these files fit, before a long download or import. Allocates them, as the
-   * browser may report more free space than it grants.
-   * @throws ServiceError `storage_full`
-   */
-  async tryRoom(files: readonly WeightFile[]): Promise<void> {
-    const { needed } = await this.room(files);
-    if (needed === 0) return;
-    const writer = await this.backend.write(ROOM);
-    try {
-      await writer.resize(needed);
-    } catch (error) {
-      throw files[0] ? didNotFit({ ...files[0], bytes: needed }, error) : error;
-    } finally {
-      await writer.close().finally(() => this.backend.remove(ROOM));
-    }
   }
 
   /**
@@ -213,15 +190,7 @@ export class WeightStore {
 
   /** Downloads a file without a record, unless it turns out to be complete. Runs under the file's lock. */
   async #fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
-    await this.#files.salvage(file);
-    const chunks = await this.#files.unrecorded(file, options.signal);
-    if (!chunks) return this.#download(file, options);
-    // The bytes are complete even if there is no space for a new record.
-    await this.#files.finish(file, chunks).catch(() => undefined);
-    return { blob: await this.#own(file), from: null };
-  }
-
-  async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    if (await this.#files.repair(file, options.signal)) return { blob: await this.#own(file), from: null };
     if (file.added) throw lostFile(file, file.added);
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
@@ -250,7 +219,6 @@ export class WeightStore {
   async #stored(file: WeightFile): Promise<StoredFile | null> {
     const blob = await this.#files.complete(file);
     if (!blob) return null;
-    await this.#files.keepPath(file).catch(() => undefined);
     const from = (await this.#files.record(file))?.from ?? null;
     return { blob, from, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
   }
@@ -263,13 +231,8 @@ export class WeightStore {
   }
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
-    const check = this.#files.verify(file, blob).then(async (result) => {
-      if (result === true) return true;
-      if (!result) await this.#locked(file, () => this.#files.salvage(file));
-      // If the record cannot be written, the next check hashes the whole file again.
-      else await this.#locked(file, () => this.#files.recordAgain(file, result)).catch(() => undefined);
-      return result !== false;
-    });
+    const repair = () => this.#locked(file, () => this.#files.repair(file));
+    const check = this.#files.isIntact(file, blob).then((intact) => intact || repair());
     this.#checks.set(file.sha256, check);
     const forget = (): unknown => this.#checks.delete(file.sha256);
     check.then((intact) => intact || forget(), forget);

@@ -43,6 +43,11 @@ test('concurrent chats give the same texts as alone; a refused one fails alone',
   for (const [at, body] of bodies.entries()) expect((await ask(body)).text).toBe(together[at]?.text);
 });
 
+test('a penalty counts the tokens of the reply, and not those of its prompt', async () => {
+  const body: Body = { content: 'Hello! '.repeat(20), max_tokens: 2 };
+  expect((await ask({ ...body, frequency_penalty: 2 })).text).toBe((await ask(body)).text);
+});
+
 test('text that is not UTF-8 is replaced, and neither the engine nor what runs beside it ends', async () => {
   const crashes: string[] = [];
   tab.page.on(

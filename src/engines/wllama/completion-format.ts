@@ -14,7 +14,7 @@ import type { Completion } from '#chat-template';
 
 /** Translates a completion into a request to llama.cpp's server. */
 export function completionRequest(
-  { prompt, maxTokens, tokensBefore, constraint, topLogprobs, shownTokens }: Completion,
+  { prompt, maxTokens, constraint, topLogprobs, shownTokens }: Completion,
   sampling: Sampling,
   own: VariantSampling,
 ): Record<string, unknown> {
@@ -22,7 +22,7 @@ export function completionRequest(
   return {
     stream: true,
     prompt,
-    ...samplers(sampling, settings, tokensBefore + (maxTokens ?? PENALTY_WINDOW)),
+    ...samplers(sampling, settings),
     ...(constraint && constrain(constraint)),
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // 0 would turn log probabilities off. `LlamaReplyReader` drops the extra one.
@@ -41,8 +41,8 @@ const penalizes = ({ temperature }: Sampling, constraint?: Constraint): boolean 
   constraint === undefined && temperature > 0;
 
 /**
- * Maximum number of preceding tokens that the penalties count. OpenAI counts only the reply; llama.cpp also counts
- * the end of the prompt. A window no longer than the maximum reply excludes most of the prompt.
+ * Maximum number of a reply's last tokens that the penalties count. The kernels (tools/kernels/server.h) leave out the
+ * prompt's: examples in it, and the token that ends each turn, would become improbable.
  */
 const PENALTY_WINDOW = 512;
 
@@ -50,7 +50,6 @@ const PENALTY_WINDOW = 512;
 function samplers(
   sampling: Sampling,
   { topK = 0, minP = 0, repeatPenalty = 1, frequencyPenalty = 0 }: VariantSampling,
-  replyTokens: number,
 ): Record<string, unknown> {
   return {
     // `min_p` drops improbable tokens before the temperature flattens the distribution.
@@ -59,7 +58,7 @@ function samplers(
     min_p: minP,
     repeat_penalty: repeatPenalty,
     frequency_penalty: frequencyPenalty,
-    repeat_last_n: Math.min(PENALTY_WINDOW, replyTokens),
+    repeat_last_n: PENALTY_WINDOW,
     ...engineFields(sampling, 'llama.cpp', {
       seed: (seed) => ({ seed: foldSeed(seed, SEEDS) }),
       logitBias: (biases) => ({

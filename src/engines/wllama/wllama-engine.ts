@@ -31,14 +31,13 @@ const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
 
 /** Builds the completion that continues after `received`. */
 function continued(
-  { prompt, maxTokens, tokensBefore, ...others }: Completion,
+  { prompt, maxTokens, ...others }: Completion,
   received: { text: string; tokens: number },
   append: Append,
 ): Completion {
   return {
     ...others,
     prompt: append(prompt, received.text, others.shownTokens ?? []),
-    tokensBefore: tokensBefore + received.tokens,
     ...(maxTokens !== undefined && { maxTokens: maxTokens - received.tokens }),
   };
 }
@@ -183,7 +182,7 @@ export class WllamaEngine implements Engine<'chat'> {
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
-      const one = { prompt, tokensBefore: 0, maxTokens: 1 };
+      const one = { prompt, maxTokens: 1 };
       yield* this.#complete(async () => one, { ...run, onPrefill: undefined });
     }
   }

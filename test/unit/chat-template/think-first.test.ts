@@ -74,7 +74,7 @@ test('one completion where nothing is prescribed', async () => {
     finish: 'stop',
     usage: { promptTokens: 10, completionTokens: 22 },
   });
-  expect(fake.prompts).toEqual([{ prompt: 'P<think>\n', tokensBefore: 0 }]);
+  expect(fake.prompts).toEqual([{ prompt: 'P<think>\n' }]);
 });
 
 test('the answer’s form begins after the closing tag, and log probabilities are of the answer', async () => {
@@ -84,10 +84,9 @@ test('the answer’s form begins after the closing tag, and log probabilities ar
   expect(reply).toMatchObject({ reasoning: 'I add.', text: '4', logprobs: '4', accepted: 1, finish: 'stop' });
   expect(reply.usage).toEqual({ promptTokens: 10, cachedTokens: 0, completionTokens: 16 });
   expect(fake.prompts).toEqual([
-    { prompt: 'P<think>\n', tokensBefore: 0, maxTokens: 100 },
+    { prompt: 'P<think>\n', maxTokens: 100 },
     {
       prompt: 'P<think>\nI add.\n</think>\n\n',
-      tokensBefore: 15,
       maxTokens: 85,
       constraint,
       topLogprobs: 0,
@@ -112,7 +111,6 @@ describe('a budget ends the thoughts, and an answer follows', () => {
     expect(fake.prompts.at(-1)).toEqual({
       prompt: `P<think>\n${reasoning}\n</think>\n\n`,
       maxTokens: most,
-      tokensBefore: thought,
     });
     expect(reply.usage?.completionTokens).toBe(thought + Math.min(5, most));
     expect(fake.stopped()).toBe(effort === 'none' ? 0 : 1);
@@ -195,7 +193,7 @@ test('log probabilities change nothing: one completion, whose answer has them', 
   const expected = await run(job, plain);
   const reply = await run({ ...job, topLogprobs: 0 }, scored);
   expect(reply).toEqual({ ...expected, logprobs: 'Four, \n4.' });
-  expect(scored.prompts).toEqual([{ prompt: 'P<think>\n', tokensBefore: 0, topLogprobs: 0 }]);
+  expect(scored.prompts).toEqual([{ prompt: 'P<think>\n', topLogprobs: 0 }]);
   const budget = { ...job, maxTokens: 30 };
   const again = () => engine('abcdefghijklmnopqrst', '\n</think>\n\nFour.');
   expect(await run({ ...budget, topLogprobs: 0 }, again())).toEqual({

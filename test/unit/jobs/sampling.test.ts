@@ -37,7 +37,7 @@ test.each(parameters)('$name reaches the job', async ({ parameter, name, value }
 test.each(parameters)('$name reaches llama.cpp', ({ parameter, name, value }) => {
   const { sampling } = job(parameter, value);
   const sent = name === 'logit_bias' ? [[5, -1]] : value;
-  expect(completionRequest({ prompt: 'Once', tokensBefore: 0 }, sampling, {})[name]).toEqual(sent);
+  expect(completionRequest({ prompt: 'Once' }, sampling, {})[name]).toEqual(sent);
 });
 
 test.each(parameters)('$name reaches an upstream server', ({ parameter, name, value }) => {

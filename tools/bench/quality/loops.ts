@@ -93,8 +93,13 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
       const sampling = { temperature, topP: 1, seed: 1 };
       const job = { input: { messages: [{ role: 'user' as const, content }] }, sampling };
       const { prompt } = chat.open(job as Parameters<ChatPrompt['open']>[0]);
-      const body = completionRequest({ tokensBefore: 0, prompt, maxTokens }, sampling, own);
-      return joined(await post('/completion', { ...body, return_tokens: true }));
+      const body = completionRequest({ prompt, maxTokens }, sampling, own);
+      // This server's frequency penalty counts the prompt's tokens, too: a bias takes that back.
+      const { tokens } = JSON.parse(
+        await post('/tokenize', { content: prompt, parse_special: true }),
+      ) as Told;
+      const biases = tokens.map((token) => [token, own.frequencyPenalty ?? 0]);
+      return joined(await post('/completion', { ...body, logit_bias: biases, return_tokens: true }));
     };
     const asked = openQuestions.filter((_, index) => index % step === 0);
     console.log('| settings | loops | ends within 400 tokens | mean tokens | quoted to the letter |');

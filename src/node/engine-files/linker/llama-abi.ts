@@ -26,6 +26,7 @@ const STEP = 'server_context::start_loop()';
 const SPECULATION = 'common_params_speculative::operator=';
 const DRAFT = 'common_speculative_impl_ngram_simple::draft';
 const TOKENIZE = 'llama_vocab::tokenize';
+const ACCEPT = 'common_sampler_accept';
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
 const WHOLE_TEXT = 'validate_utf8';
 
@@ -63,6 +64,12 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
     [LIMIT_STATES]: [
       field('server_prompt_cache.limit_size', pointer, 24, 12),
       field('server_prompt_cache.limit_tokens', pointer, 32, 16),
+    ],
+    [DRAFT]: [
+      field('draft_params.drafting', BYTE_LOAD, 0, 0),
+      field('draft_params.id_last', I32_LOAD, 12, 12),
+      field('draft_params.prompt', pointer, 16, 16),
+      field('draft_params.result', pointer, 24, 20),
     ],
     [WHOLE_TEXT]: [
       field('std::string.data', pointer, 0, 0),
@@ -118,6 +125,7 @@ export const REPLACED = {
   [SPECULATION]: 'assign_speculation',
   [DRAFT]: 'draft',
   [TOKENIZE]: 'tokenize',
+  [ACCEPT]: 'accept_token',
   [WRITE_TEXT]: 'write_text',
   [WHOLE_TEXT]: 'whole_text',
 } as const;

@@ -8,7 +8,7 @@ import {
   tokensRequest,
 } from '../../../../src/engines/wllama/completion-format.ts';
 
-const completion = { prompt: 'Once', tokensBefore: 0 };
+const completion = { prompt: 'Once' };
 const sampling = { temperature: 1, topP: 1 };
 
 test('a variant without settings gets nothing beyond OpenAI’s parameters', () => {
@@ -44,16 +44,6 @@ test('the variant’s frequency penalty is for sampled free text, and gives way 
   expect(completionRequest(completion, greedy, own)).toMatchObject({ frequency_penalty: 0 });
   const penalized = completionRequest(completion, { ...greedy, frequencyPenalty: 0.3 }, own);
   expect(penalized).toMatchObject({ frequency_penalty: 0.3 });
-});
-
-test('the penalties of a reply that goes on count what came before, as they would have', () => {
-  const window = (tokensBefore: number, maxTokens?: number): unknown =>
-    completionRequest({ prompt: 'Once', tokensBefore, ...(maxTokens && { maxTokens }) }, sampling, {})[
-      'repeat_last_n'
-    ];
-  expect(window(60, 100)).toBe(window(0, 160));
-  expect(window(0, 160)).toBe(160);
-  expect(window(60)).toBe(window(0));
 });
 
 test('the tokens of a text are those of a bias on it, in its order', () => {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { parseFlags, parsePort, UsageError } from '../../../../src/node/cli/arguments.ts';
-import { cacheFolder } from '../../../../src/node/cli/pull-command.ts';
+import { cacheFolder, namesOf } from '../../../../src/node/cli/pull-command.ts';
 
 describe('flags', () => {
   test('unknown ones are a usage error', () => {
@@ -35,4 +35,9 @@ describe('cache folder', () => {
   ] as const)('%o on %s', (env, platform, folder) => {
     expect(cacheFolder(env, platform)).toBe(folder);
   });
+});
+
+test('the name of a model stands for the weights that pages use unasked', () => {
+  expect(namesOf('silver-lark-4')).toEqual(['hibari-heart-int8']);
+  expect(namesOf('kokoro-82m-int8')).toEqual(['kokoro-82m-int8']);
 });

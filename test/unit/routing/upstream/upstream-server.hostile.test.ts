@@ -76,30 +76,29 @@ const delta = (content: unknown, more: object = {}): string =>
   event({ choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }] });
 const end = (usage?: unknown): string =>
   `${event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}${event({ choices: [], usage })}data: [DONE]\n\n`;
-const stream = (...events: string[]) =>
-  void (answer = (response) =>
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join('')));
+/** Answers with the events that `send` writes. */
+const streams = (send: (response: ServerResponse) => unknown) =>
+  void (answer = (response) => send(response.writeHead(200, { 'content-type': 'text/event-stream' })));
+const stream = (...events: string[]) => streams((response) => response.end(events.join('')));
 
 test.each([
   ['one line without an end', 'data: ', 'a'.repeat(65_536)],
   ['one line of an unknown field', '', 'a'.repeat(65_536)],
   ['one event of endless lines', '', 'data: aaaaaaaaaaaaaaaaaaaaaaaaaa\n'.repeat(1000)],
 ])('%s ends the request after some hundred kilobytes', async (_, first, block) => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     response.write(first);
     pour(response, block);
-  };
+  });
   await expect(ask()).rejects.toMatchObject(failed(/event of more than 262144 characters/));
   expect(sent).toBeLessThan(16 * MIB);
 });
 
 test('a stream that never ends is left at 64 MiB, and others have their turn meanwhile', async () => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     response.write(delta('a'));
     pour(response, event({ choices: [], filler: 'a'.repeat(200_000) }));
-  };
+  });
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
   await expect(ask())
@@ -113,10 +112,7 @@ test.each<[string, Partial<ChatJob>, object, number]>([
   ['what was asked for', { maxTokens: 10 }, { content: 'word '.repeat(100) }, 10],
   ['its context, in thoughts', { maxTokens: 10 }, { reasoning: 'word '.repeat(100) }, 4096],
 ])('a reply without end is left once it is longer than %s', async (_, more, given, tokens) => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    pour(response, event({ choices: [{ delta: given }] }).repeat(10), 32 * MIB);
-  };
+  streams((response) => pour(response, event({ choices: [{ delta: given }] }).repeat(10), 32 * MIB));
   let characters = 0;
   const read = async (): Promise<void> => {
     for await (const each of runOnServer(serverAt(), { ...chatJob(), ...more }, never))
@@ -222,14 +218,13 @@ test('tokens without a text are not counted for a reply that breaks off', async 
 });
 
 test('tokens without a text do not renew the time for the first one', async () => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     const timer = setInterval(
       () => response.write(delta('', { logprobs: { content: empty.slice(0, 2) } })),
       5,
     );
     response.on('close', () => clearInterval(timer));
-  };
+  });
   await expect(ask('hi', { firstTokenMs: 200 })).rejects.toMatchObject(failed(/token/));
 });
 
@@ -286,10 +281,7 @@ test.each([
   ['empty deltas', delta(''), undefined, 60],
   ['comments, by a bound of the variant', ': ping\n\n', 2000, 2],
 ])('a server that trickles %s has a bound to its first token', async (_, text, firstTokenMs, seconds) => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    trickle(response, text);
-  };
+  streams((response) => trickle(response, text));
   const waiting = expect(ask('hi', firstTokenMs === undefined ? {} : { firstTokenMs })).rejects.toMatchObject(
     failed(new RegExp(`no token in ${seconds} s`)),
   );
@@ -298,11 +290,10 @@ test.each([
 });
 
 test('a server that stops after a token has a minute for the next', async () => {
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  streams((response) => {
     response.write(delta('a'));
     trickle(response, ': ping\n\n');
-  };
+  });
   const waiting = expect(ask()).rejects.toMatchObject(failed(/no further token in 60 s/));
   await passing(61_000);
   await waiting;

@@ -214,31 +214,6 @@ test('a storage that is full as a file is closed: no file stays open', async () 
   expect([...open]).toEqual([]);
 });
 
-test('a trial of the storage that cannot be closed leaves no file', async () => {
-  const backend = new MemoryBackend();
-  const store = openStore(backend, 'http://site.test/');
-  const write = backend.write.bind(backend);
-  backend.write = async (name) => {
-    const writer = await write(name);
-    const resize = (): Promise<void> => writer.write(new Uint8Array(1), 0);
-    const close = async (): Promise<void> => {
-      throw new DOMException('full', 'QuotaExceededError');
-    };
-    return { ...writer, resize, close };
-  };
-  await expect(store.tryRoom([file])).rejects.toThrow('full');
-  expect([...backend.files.keys()]).toEqual([]);
-});
-
-test('a trial of the storage in which the worker ended leaves no file after the next start', async () => {
-  const backend = new MemoryBackend();
-  const writer = await backend.write('room');
-  await writer.write(new Uint8Array(1), 0);
-  expect([...backend.files.keys()]).toEqual(['room']);
-  openStore(backend, 'http://site.test/');
-  await vi.waitFor(() => expect(backend.files.size).toBe(0));
-});
-
 test('a server that ignores the range of a later visit: the chunks that are there are kept', async () => {
   const { server: site, backend, store } = await setUp();
   await downloadPart(store, 2 * CHUNK_BYTES);
