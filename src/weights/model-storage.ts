@@ -92,8 +92,8 @@ export class ModelStorage {
     const known = this.#variants.get(name);
     const noted = (await this.#index.entries()).get(name)?.files ?? [];
     const files = [...(await this.files(name)), ...noted];
-    // A removal that the end of this worker interrupts is finished later. A full storage does not prevent it.
-    if (unlist) await this.#index.update(name, { files, unfinished: true }).catch(() => undefined);
+    // The next start finishes a removal that is interrupted. A full storage does not prevent it.
+    if (unlist) await this.#index.update(name, { files, used: 0, unfinished: true }).catch(() => undefined);
     await unlist?.();
     const isGone = (other: string): boolean =>
       other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);

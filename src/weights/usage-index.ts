@@ -2,7 +2,7 @@ import { z } from '#base/full-zod';
 
 import { addedVariantName, weightBytes, weightFile, type WeightFile } from '#catalog';
 import { Mutex } from '#base';
-import { parseStored } from './backends/storage-backend.ts';
+import { INDEX, parseStored } from './backends/storage-backend.ts';
 import type { WeightStore } from './weight-store.ts';
 
 const entrySchema = z.object({
@@ -20,8 +20,6 @@ const indexSchema = z.record(z.string(), entrySchema.nullable().catch(null));
 
 /** Entry of a variant: its files, from before the first is stored until the last is deleted. */
 export type UsageEntry = z.output<typeof entrySchema>;
-
-const NOTE = 'usage';
 
 /**
  * Names the files of all variants that this app stores, and when each was loaded. Kept beside the weights, so that
@@ -56,7 +54,7 @@ export class UsageIndex {
 
   /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
-    const text = await (await this.#store()).notes.note(NOTE).catch(() => null);
+    const text = await (await this.#store()).notes.note(INDEX).catch(() => null);
     const entries = Object.entries(parseStored(text, indexSchema) ?? {});
     return new Map(entries.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])));
   }
@@ -65,7 +63,7 @@ export class UsageIndex {
     const { notes } = await this.#store();
     await this.#writing.run(async () => {
       const text = JSON.stringify(Object.fromEntries(await this.entries()));
-      await (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text));
+      await (text === '{}' ? notes.dropNote(INDEX) : notes.keepNote(INDEX, text));
     });
   }
 }
