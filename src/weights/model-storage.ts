@@ -10,7 +10,7 @@ import {
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { requestError } from '#base';
 import { isStorageFull, storageFull, unlessFull } from './download/download-errors.ts';
-import { UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
+import { NO_ENTRY, UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
 import { estimateStorage } from './storage-estimate.ts';
@@ -37,11 +37,7 @@ export class ModelStorage {
   constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#index = new UsageIndex(options.store);
-    this.unfinished = new UnfinishedModels({
-      index: this.#index,
-      isListed: (name) => this.#variants.has(name),
-      remove: (name) => this.delete(name),
-    });
+    this.unfinished = new UnfinishedModels(this.#index, this);
     this.setCatalog(options.catalog);
   }
 
@@ -61,6 +57,11 @@ export class ModelStorage {
     for (const { model, variant } of added)
       if (!this.#variants.has(variant.name))
         this.#variants.set(variant.name, { variant, models: [model.id] });
+  }
+
+  /** Whether the catalog, or the user's list, has the variant. */
+  isListed(name: string): boolean {
+    return this.#variants.has(name);
   }
 
   async overview(): Promise<WeightsOverview> {
@@ -188,20 +189,17 @@ export class ModelStorage {
   async used({ name, files }: Variant): Promise<void> {
     const known = this.#variants.get(name);
     if (!known) return;
+    const isReplaced = ([other, { models }]: [string, UsageEntry]): boolean =>
+      !this.#variants.has(other) &&
+      // The site's catalog may have taken the id of an added model, whose files have no other source.
+      !isAddedVariant(other) &&
+      !this.#options.inUse(other) &&
+      models.some((id) => known.models.includes(id));
     const entries = [...(await this.#index.entries())];
-    const old = entries.filter(
-      ([other, entry]) =>
-        other !== name &&
-        !this.#variants.has(other) &&
-        // The site's catalog may have taken the id of an added model, whose files have no other source.
-        !isAddedVariant(other) &&
-        !this.#options.inUse(other) &&
-        entry.models.some((id) => known.models.includes(id)),
-    );
-    const replaced = new Map(entries.filter((entry) => entry[0] === name || old.includes(entry)));
+    const replaced = new Map(entries.filter((entry) => entry[0] === name || isReplaced(entry)));
     const earlier = [...replaced.values()].flatMap((entry) => entry.files);
     await this.#release(earlier, (other) => replaced.has(other), files);
-    for (const [other] of old) await this.#index.delete(other);
+    for (const other of replaced.keys()) if (other !== name) await this.#index.delete(other);
     await this.#index.update(name, { models: known.models, used: Date.now(), files });
   }
 
@@ -251,9 +249,10 @@ export class ModelStorage {
     const storedBytes = entry || stored === bytes ? stored : 0;
     const isListed = known !== undefined || this.unfinished.has(name, entry);
     const { engine, license, hub } = known?.variant ?? UNKNOWN;
+    const { models, used } = entry ?? NO_ENTRY;
     return {
       variant: name,
-      models: known?.models ?? entry?.models ?? [],
+      models: known?.models ?? models,
       engine,
       license,
       bytes: bytes || (hub?.approximateBytes ?? 0),
@@ -261,14 +260,12 @@ export class ModelStorage {
       state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name) || this.unfinished.isAdding(name),
-      lastUsed: lastUse(entry),
+      lastUsed: used || null,
     };
   }
 }
 
 const UNKNOWN = { engine: '', license: '', hub: undefined };
-
-const lastUse = (entry: UsageEntry | undefined): number | null => entry?.used || null;
 
 function storedState(stored: number, bytes: number): StoredVariant['state'] {
   if (stored === 0) return 'absent';

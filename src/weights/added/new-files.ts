@@ -165,15 +165,18 @@ export async function storeFiles<T>(
   // Check the space before hashing, which reads local files whole.
   await modelStorage.makeRoom(await unfinished.expected(slug, bytes));
   const report = reportOf(storing);
+  const fail = (error: unknown): never => {
+    signal.throwIfAborted();
+    return asInvalidFile(error);
+  };
   const weights: WeightFile[] = [];
-  let name: string | null = null;
+  for (const file of files)
+    weights.push(await file.describe({ signal, onProgress: report.hashing(file) }).catch(fail));
+  const name = addedVariantName(slug, await contentHash(weights));
   let isKept = false;
   try {
-    for (const file of files) weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
-    const variant = addedVariantName(slug, await contentHash(weights));
-    name = variant;
     await modelStorage.withRoom(weights, signal, async () => {
-      await unfinished.begin(variant, weights);
+      await unfinished.begin(name, weights);
       for (const [index, file] of files.entries()) {
         const described = weights[index];
         if (described) await file.store(described, { signal, onProgress: report.storing(file) });
@@ -182,14 +185,13 @@ export async function storeFiles<T>(
     // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
     if ((await store.missing(weights)).length > 0) throw cleared();
-    return await use(weights, variant);
+    return await use(weights, name);
   } catch (error) {
     isKept = signal.aborted || (error instanceof ServiceError && RESUMABLE.has(error.code));
-    signal.throwIfAborted();
-    return asInvalidFile(error);
+    return fail(error);
   } finally {
     // What could not be removed, or not be marked as finished, is so at the next start.
-    if (name !== null) await unfinished.end(name, isKept).catch(() => undefined);
+    await unfinished.end(name, isKept).catch(() => undefined);
   }
 }
 
