@@ -8,7 +8,7 @@ import {
   type WeightFile,
 } from '#catalog';
 import type { StoredVariant, WeightsOverview } from '#protocol';
-import { requestError } from '#base';
+import { Mutex, requestError } from '#base';
 import { isStorageFull, storageFull, unlessFull } from './download/download-errors.ts';
 import { NO_ENTRY, UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
@@ -32,6 +32,8 @@ export class ModelStorage {
   readonly unfinished: UnfinishedModels;
   readonly #options: ModelStorageOptions;
   readonly #index: UsageIndex;
+  /** Variants that go at once would each leave a shared file to the other. */
+  readonly #deleting = new Mutex();
   readonly #variants = new Map<string, { variant: Variant; models: string[] }>();
 
   constructor(options: ModelStorageOptions) {
@@ -98,10 +100,12 @@ export class ModelStorage {
     await unlist?.();
     const isGone = (other: string): boolean =>
       other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);
-    await this.#release(files, isGone);
-    if (known) await this.#options.variantFiles.forget(known.variant);
-    // It may be added or loaded again by now.
-    if (isGone(name)) await this.#index.delete(name);
+    await this.#deleting.run(async () => {
+      await this.#release(files, isGone);
+      if (known) await this.#options.variantFiles.forget(known.variant);
+      // It may be added or loaded again by now.
+      if (isGone(name)) await this.#index.delete(name);
+    });
   }
 
   /** Lists the variant's files, as far as they are known without the network. */
@@ -186,7 +190,11 @@ export class ModelStorage {
   }
 
   /** Records the use of a loaded variant, and deletes versions that it replaces. */
-  async used({ name, files }: Variant): Promise<void> {
+  used(variant: Variant): Promise<void> {
+    return this.#deleting.run(() => this.#replaceOlder(variant));
+  }
+
+  async #replaceOlder({ name, files }: Variant): Promise<void> {
     const known = this.#variants.get(name);
     if (!known) return;
     const isReplaced = ([other, { models }]: [string, UsageEntry]): boolean =>
