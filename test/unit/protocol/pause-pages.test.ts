@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { holdLock, requestLock } from '../../../src/protocol/locks.ts';
 import { pausePages, pauseWhenAsked } from '../../../src/protocol/pause-pages.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
-import { virtualTime } from '../../support/virtual-time.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();
 
@@ -42,7 +42,7 @@ test.each([
 ])('a request of %d ms that begins before the pages pause is waited for: %s', async (ms, isOver) => {
   const { manager } = new FakeLocks();
   const postMessage = vi.fn(() => {
-    void holdLock(manager, requestLock('/', '1')).then((release) => setTimeout(release, ms));
+    void holdLock(manager, requestLock('/', '1')).then((release) => sleep(ms).then(release));
   });
   vi.stubGlobal('BroadcastChannel', function () {
     return { postMessage, close: () => undefined };
