@@ -8,6 +8,7 @@ import { ServiceError } from '../../../../src/base/errors/service-error.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import type { BackendWriter, StorageBackend } from '../../../../src/weights/backends/storage-backend.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { ggufVariant } from '../../../support/catalogs.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { fileOf } from '../file-server.ts';
 import { openStore } from '../open-store.ts';
@@ -16,7 +17,7 @@ import { adderOf } from './adder-of.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
-const SEEDS = Number(process.env['SEEDS'] ?? 60);
+const SEEDS = 80;
 const STEPS = 400;
 const SCOPES = ['/', '/other/'];
 const never = new AbortController().signal;
@@ -30,28 +31,19 @@ const projector = writeGguf({
 /** Models that the user adds. Two share a file. */
 const MODELS = [[chat('a')], [projector, chat('b')], [projector, chat('c')]];
 /** Files of the site. One is that of a model that the user adds. */
-const SITE = [MODELS[0]?.[0] ?? chat('a'), chat('old'), chat('new')].map((bytes, index) => ({
+const SITE = [MODELS[0]?.[0] ?? chat('a'), chat('1'), chat('2'), chat('3')].map((bytes, index) => ({
   bytes,
   file: fileOf(bytes, `site/${index}.gguf`),
 }));
-/** Versions of the site, which change between restarts. */
-const CATALOGS = [
-  [0, 1],
-  [2, 1],
-].map((versions): Catalog => ({
+/** Versions of the site, which change between restarts: one variant gets other bytes, one another name. */
+const CATALOGS = [0, 2].map((version): Catalog => ({
   ownedBy: 'site',
-  models: versions.map((index, at) => ({
+  models: ['v', `v${version}`].map((name, at) => ({
     id: `site-${at}`,
     kind: 'chat',
     created: 0,
     variants: [
-      {
-        engine: 'wllama',
-        name: `v${index}`,
-        license: '',
-        contextLength: 9,
-        files: SITE[index] ? [SITE[index].file] : [],
-      },
+      ggufVariant(name, { files: SITE.slice(version + at, version + at + 1).map(({ file }) => file) }),
     ],
   })),
 }));
@@ -120,19 +112,17 @@ function startWorker(origin: Origin, scope: string, catalog: Catalog) {
     read: (name) => during(() => disk.read(name)),
     async write(name): Promise<BackendWriter> {
       const writer = await during(() => disk.write(name));
+      const replace = (content: (old: Blob) => Blob) =>
+        change(async () => {
+          const bytes = await bytesOf(content((await disk.read(name)) ?? new Blob()));
+          // Nothing is written after the end.
+          if (!isDead) await writer.write(bytes, 0);
+        });
       return {
         ...writer,
         // As in a file, a shorter text does not remove the end of a longer one, before it is cut off.
-        write: (bytes) =>
-          change(async () => {
-            const rest = (await disk.read(name))?.slice(bytes.length) ?? '';
-            await writer.write(await bytesOf(new Blob([bytes, rest])), 0);
-          }),
-        resize: (size) =>
-          change(async () => {
-            const old = await disk.read(name);
-            if (old && old.size > size) await writer.write(await bytesOf(old.slice(0, size)), 0);
-          }),
+        write: (bytes) => replace((old) => new Blob([bytes, old.slice(bytes.length)])),
+        resize: (size) => replace((old) => old.slice(0, size)),
       };
     },
     remove: (name) => during(() => disk.remove(name)),
@@ -168,7 +158,8 @@ function startWorker(origin: Origin, scope: string, catalog: Catalog) {
       return adder.add({ type: 'add', id: null, source }, signal, () => undefined);
     },
     remove: (id: string) => adder.delete(id),
-    async load({ variants: [variant] }: Catalog['models'][number]) {
+    async load(model: number) {
+      const variant = catalog.models[model]?.variants[0];
       if (!variant || loading.has(variant.name)) return;
       loading.add(variant.name);
       await service.modelStorage.makeRoom(variant.files);
@@ -199,7 +190,7 @@ async function live(origin: Origin): Promise<void> {
   };
   const act = async (worker: Worker, scope: string): Promise<void> => {
     const abort = new AbortController();
-    const variant = `v${origin.random(3)}`;
+    const variant = ['v', 'v0', 'v2'][origin.random(3)] ?? 'v';
     const target = origin.saved.get(scope)?.[origin.random(3)]?.model.id ?? 'a';
     switch (origin.random(8)) {
       case 0:
@@ -215,7 +206,7 @@ async function live(origin: Origin): Promise<void> {
       case 5:
         return worker.service.modelStorage.makeRoom([], true);
       default:
-        return worker.load(CATALOGS[0]?.models[origin.random(2)] as Catalog['models'][number]);
+        return worker.load(origin.random(2));
     }
   };
   SCOPES.forEach(restart);
