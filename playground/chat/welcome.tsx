@@ -29,7 +29,7 @@ const SMALL_BYTES = 300e6;
 
 /** Introduction shown before the first message: purpose, size of the download, and suggestions. */
 export function Welcome({ onSettings }: { onSettings: () => void }) {
-  const { model, system } = settings.value;
+  const { model, system, examples } = settings.value;
   const variant = chosenVariant(model) ?? (hubAllowed.value ? undefined : pinnedVariant(model));
   const weights = variant ? `${bytes(weightBytes(variant))} of weights` : 'Its weights';
   const status = modelStatuses.value.find(({ id }) => id === model);
@@ -64,9 +64,10 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         <LargerOffer model={model} />
         <LoadCard model={model} />
         {!ready && !downloads.value[model] && <LoadButton model={model} />}
-        {system.trim() !== '' && (
+        {(system + examples).trim() !== '' && (
           <div class="small quiet">
-            <p>System prompt: “{system.trim().slice(0, 200)}”</p>
+            {system.trim() !== '' && <p>System prompt: “{system.trim().slice(0, 200)}”</p>}
+            {examples.trim() !== '' && <p>Some example turns come before the chat.</p>}
             <Button small onClick={onSettings}>
               Change it
             </Button>
