@@ -29,13 +29,11 @@ const PATHS = {
   down: 'M6 9l6 6 6-6',
   history: 'M4 6h16M4 12h16M4 18h10',
   download: 'M12 4v11M7 10.5l5 5 5-5M5 20h14',
-  upload: 'M12 16V5M7 9.5l5-5 5 5M5 20h14',
   light:
     'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2.5v2M12 19.5v2M2.5 12h2M19.5 12h2M5.3 5.300l1.4 1.400M17.3 17.300l1.4 1.400M5.3 18.700l1.4-1.400M17.3 6.700l1.4-1.4',
   dark: 'M19 14.5A8 8 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5z',
   auto: 'M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16',
   external: 'M13 5h6v6M19 5l-9 9M16 14v5H5V8h5',
-  shield: 'M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6z',
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -46,8 +46,11 @@ const toV1Call = ({ callID, name, arguments: given }: LanguageModelToolCall): V1
 export const fromV1Call = ({ id, function: { name, arguments: given } }: V1ToolCall): LanguageModelToolCall =>
   new LanguageModelToolCall({ callID: id, name, arguments: toArguments(given) });
 
-/** Arguments for a tool. An integer that a number would round is a BigInt. */
-export const toArguments = (json: string): unknown => withBigInts(readJson(json));
+/** Arguments for a tool. An integer that a number would round is a BigInt. @throws SyntaxError */
+export function toArguments(json: string): unknown {
+  JSON.parse(json);
+  return withBigInts(readJson(json));
+}
 
 function withBigInts(value: unknown): unknown {
   if (value instanceof ExactNumber) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value);

@@ -31,10 +31,8 @@ interface ScheduledReply extends PromptView {
   since: number;
   /** Whether the server computes it: it rejects a prompt or a grammar in the first step. */
   accepted: boolean;
-  /** Steps until the next one that drafts. */
-  undrafted: number;
-  /** That number after another step whose drafts are all wrong. */
-  nextUndrafted: number;
+  /** Number of right drafted tokens whose results have been requested. */
+  drafted: number;
   onAccepted(): void;
   onChunk(chunk: Chunk): void;
   resolve(): void;
@@ -59,12 +57,6 @@ interface Count {
   reject(error: unknown): void;
 }
 
-/**
- * Maximum number of steps without drafts after one whose drafts were all wrong, or that found none: such a step makes
- * the server wait for this thread. The number doubles with each in a row.
- */
-const MAX_UNDRAFTED = 8;
-
 /** Maximum number of tokens of a UTF-16 code unit: a token for each byte, and one that the tokenizer adds. */
 const MAX_TOKENS_PER_UNIT = 4;
 
@@ -80,11 +72,8 @@ interface NextReply {
 const isPlainStep = ({ next, putAside }: NextReply): boolean =>
   isRunning(next) && !next.signal.aborted && putAside.length === 0;
 
-/** A step that the server was asked for, with the result of each reply in it. */
-interface RequestedStep {
-  drafts: boolean;
-  results: { reply: ScheduledReply; id: number; result: Promise<StepResult | null> }[];
-}
+/** A step that the server was asked for: the result of each reply in it, then those of drafted tokens. */
+type RequestedStep = { reply: ScheduledReply; id: number; result: Promise<StepResult | null> }[];
 
 type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 
@@ -211,8 +200,7 @@ export class ReplyScheduler {
       text: '',
       computedAhead: null,
       putAside: 0,
-      undrafted: 0,
-      nextUndrafted: 1,
+      drafted: 0,
       since: performance.now(),
       accepted: false,
     };
@@ -319,6 +307,7 @@ export class ReplyScheduler {
     this.#isDrained = false;
     const id = await this.#calls.begin(reply.fields, reply.images?.files);
     reply.since = performance.now();
+    reply.drafted = 0;
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
     // The headers of its answer then arrive while the first step runs.
     if (!this.#mayRefuse(reply)) accept(reply);
@@ -369,44 +358,32 @@ export class ReplyScheduler {
     const isSteady = this.#isDrained && running.every(({ state }) => state.name === 'decode');
     const waits = this.#counts.length > 0 || this.#replies.some(({ state }) => state.name === 'waiting');
     const step = this.#ahead ?? this.#request(reply, running);
-    this.#ahead = null;
-    if (isSteady && !waits && !step.drafts) this.#ahead = this.#request(reply, running);
-    const read = await this.#readStep(step);
-    if (isSteady && !step.drafts) return;
+    this.#ahead = isSteady && !waits ? this.#request(reply, running) : null;
+    await this.#readStep(step);
+    if (isSteady) return;
     this.#isDrained = true;
-    if (step.drafts) noteDrafts(reply, read > 1);
-    // Nothing is queued behind a drafted token that is missing.
-    if (!step.drafts || read > 1) for (const each of running) await this.#drain(each);
+    for (const each of running) await this.#drain(each);
   }
 
-  /**
-   * Requests a step, and a result for each reply: two if it drafts, as one draft may be right.
-   */
   #request(reply: ScheduledReply, running: readonly ScheduledReply[]): RequestedStep {
     // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
     const mayDraft = this.#drafts && running.length === 1 && !reply.fields['n_probs'];
-    const drafts = mayDraft && reply.state.name === 'decode' && reply.undrafted-- <= 0;
-    const results: RequestedStep['results'] = [];
-    const add = (of: ScheduledReply, call: (id: number) => Promise<StepResult | null>): void => {
-      if (!('id' in of.state)) return;
-      const { id } = of.state;
-      const result = call(id);
-      // The step may be read later, or not at all.
-      result.catch(() => undefined);
-      results.push({ reply: of, id, result });
-    };
-    add(reply, (id) => this.#calls.step(id, drafts));
-    for (const each of running) if (drafts || each !== reply) add(each, (id) => this.#calls.take(id));
-    return { drafts, results };
+    const drafts = mayDraft && reply.state.name === 'decode';
+    const step: RequestedStep = [];
+    request(step, reply, (id) => this.#calls.step(id, drafts));
+    for (const each of running) if (each !== reply) request(step, each, (id) => this.#calls.take(id));
+    return step;
   }
 
-  /** Reads a step's results. @returns the number of those that another may follow */
-  async #readStep({ results }: RequestedStep): Promise<number> {
-    let read = 0;
-    for (const { reply, id, result } of results)
-      if ('id' in reply.state && reply.state.id === id && !reply.signal.aborted)
-        read += Number(await this.#read(reply, result));
-    return read;
+  /** Reads a step's results. Those of drafted tokens come after the step that was requested ahead. */
+  async #readStep(step: RequestedStep): Promise<void> {
+    for (const { reply, id, result } of step) {
+      if (!('id' in reply.state) || reply.state.id !== id || reply.signal.aborted) continue;
+      const { drafted } = reply;
+      await this.#read(reply, result);
+      for (let more = reply.drafted - drafted; more > 0; more--)
+        request(this.#ahead ?? step, reply, (of) => this.#calls.take(of));
+    }
   }
 
   /** Reads the step that was requested ahead, before anything else is. */
@@ -448,6 +425,7 @@ export class ReplyScheduler {
   #give(reply: ScheduledReply, chunks: Chunk[]): void {
     for (const chunk of chunks) {
       reply.text += chunk.choices?.[0]?.text ?? '';
+      reply.drafted = chunk.timings?.draft_n_accepted ?? reply.drafted;
       reply.onChunk(withPrompt(chunk, reply.computedAhead?.timings));
     }
     // A prompt computed ahead counts as prefill until its state is copied; its token is discarded.
@@ -487,9 +465,18 @@ function accept(reply: ScheduledReply): void {
   reply.onAccepted();
 }
 
-function noteDrafts(reply: ScheduledReply, wereRight: boolean): void {
-  reply.undrafted = wereRight ? 0 : reply.nextUndrafted;
-  reply.nextUndrafted = wereRight ? 1 : Math.min(MAX_UNDRAFTED, 2 * reply.nextUndrafted);
+/** Requests a result of a reply, unless it has ended. */
+function request(
+  step: RequestedStep,
+  reply: ScheduledReply,
+  call: (id: number) => Promise<StepResult | null>,
+): void {
+  if (!('id' in reply.state)) return;
+  const { id } = reply.state;
+  const result = call(id);
+  // The step may be read later, or not at all.
+  result.catch(() => undefined);
+  step.push({ reply, id, result });
 }
 
 /** Adds the timings of the prompt's computation ahead: its cache hits are the request's. */

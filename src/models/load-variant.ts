@@ -35,7 +35,7 @@ export interface LoaderOptions {
   engines: Engines;
   store: () => Promise<WeightStore>;
   variantFiles: VariantFiles;
-  modelStorage: Pick<ModelStorage, 'makeRoom' | 'note' | 'used'>;
+  modelStorage: Pick<ModelStorage, 'note' | 'used' | 'withRoom'>;
   benchmark: Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
@@ -59,7 +59,6 @@ export class VariantLoader {
     const variant = await variantFiles.resolve(unresolved, options.signal);
     const isMeasured = this.#on(variant, 'wasm') !== undefined;
     const backend = isMeasured ? await benchmark.backend(variant) : null;
-    await modelStorage.makeRoom(variant.files);
     const engine = await this.#load(variant, backend, options).catch((error: unknown) => {
       if (backend !== 'webgpu' || options.signal.aborted || FILE_ERRORS.has(toWireError(error).code))
         throw error;
@@ -88,19 +87,19 @@ export class VariantLoader {
 
   async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {
     const { modelStorage } = this.#options;
+    const { name, files } = variant;
     const onBackend = (backend && this.#on(variant, backend)) ?? variant;
-    for (let retries = 0; ;) {
-      try {
-        if (variant.files.length > 0) await modelStorage.note(variant.name, variant.files);
-        return await this.#loadIntact(onBackend, options);
-      } catch (error) {
-        // The file was replaced, or the browser stopped the service worker, which fails its pending requests.
-        if ((error instanceof FileReplaced || lacksScript(error)) && retries++ < MAX_AGAIN) continue;
-        const full = error instanceof ServiceError && error.code === 'storage_full';
-        if (!full || options.signal.aborted) throw error;
-        await modelStorage.makeRoom(variant.files, true);
+    return modelStorage.withRoom(files, options.signal, async () => {
+      if (files.length > 0) await modelStorage.note(name, files);
+      for (let retries = 0; ; retries++) {
+        try {
+          return await this.#loadIntact(onBackend, options);
+        } catch (error) {
+          // The file was replaced, or the browser stopped the service worker, which fails its pending requests.
+          if (retries === MAX_AGAIN || !(error instanceof FileReplaced || lacksScript(error))) throw error;
+        }
       }
-    }
+    });
   }
 
   /** Loads an engine from intact files. @throws ServiceError `weights_corrupt` if damaged files cannot be repaired */

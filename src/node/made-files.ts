@@ -151,17 +151,14 @@ async function removeMade(
       continue;
     }
     await rm(join(folder, path));
-    await removeEmpty(folder, dirname(path));
+    await removeEmpty(folder, dirname(path)).catch(() => undefined);
   }
   return changed;
 }
 
+/** @throws at the first folder that has something in it */
 async function removeEmpty(folder: string, below: string): Promise<void> {
   if (below === '.') return;
-  // Fails, as it should, while there is something in it.
-  const removed = await rmdir(join(folder, below)).then(
-    () => true,
-    () => false,
-  );
-  if (removed) await removeEmpty(folder, dirname(below));
+  await rmdir(join(folder, below));
+  await removeEmpty(folder, dirname(below));
 }

@@ -116,9 +116,9 @@ export class SiteFiles {
   }
 
   /**
-   * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. A
-   * request with the cache mode `reload` ignores the stored file: its use has failed. Undefined: no file of
-   * the list is requested.
+   * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. WASM is
+   * cached before it is answered. A request with the cache mode `reload` ignores the stored file: its use has
+   * failed. Undefined: no file of the list is requested.
    * @param isOffline whether the network has not answered the request
    */
   respond(request: Request, isOffline = false): Promise<Response> | undefined {
@@ -177,8 +177,12 @@ export class SiteFiles {
     // The HTTP cache may hold another build's file of this name.
     const unnamed = file.revision && request.mode !== 'navigate';
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
-    if (response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(request.url));
-    return response;
+    if (!response.ok || this.#lost) return response;
+    const storing = this.#store(file, response.clone()).then(() => true, warnOf(request.url));
+    if (!new URL(request.url).pathname.endsWith('.wasm')) return response;
+    // Chromium keeps compiled code beside the answer's source. The next visit compiles from the cache.
+    const isStored = await withTimeout(storing, CACHE_MS);
+    return (isStored && (await this.#ask((cache) => cache.match(file.key)))) || response;
   }
 
   /** @throws LeftOut; Error when the answer is not the build's file */

@@ -8,9 +8,9 @@ import {
   type WeightFile,
 } from '#catalog';
 import type { StoredVariant, WeightsOverview } from '#protocol';
-import { requestError } from '#base';
-import { storageFull, unlessFull } from './download/download-errors.ts';
-import { UnfinishedModels, UsageIndex } from './usage-index.ts';
+import { Mutex, requestError } from '#base';
+import { isStorageFull, storageFull, unlessFull } from './download/download-errors.ts';
+import { NO_ENTRY, UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
 import { estimateStorage } from './storage-estimate.ts';
@@ -32,16 +32,14 @@ export class ModelStorage {
   readonly unfinished: UnfinishedModels;
   readonly #options: ModelStorageOptions;
   readonly #index: UsageIndex;
+  /** Variants that go at once would each leave a shared file to the other. */
+  readonly #deleting = new Mutex();
   readonly #variants = new Map<string, { variant: Variant; models: string[] }>();
 
   constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#index = new UsageIndex(options.store);
-    this.unfinished = new UnfinishedModels({
-      index: this.#index,
-      isListed: (name) => this.#variants.has(name),
-      remove: (name) => this.delete(name),
-    });
+    this.unfinished = new UnfinishedModels(this.#index, this);
     this.setCatalog(options.catalog);
   }
 
@@ -61,6 +59,11 @@ export class ModelStorage {
     for (const { model, variant } of added)
       if (!this.#variants.has(variant.name))
         this.#variants.set(variant.name, { variant, models: [model.id] });
+  }
+
+  /** Whether the catalog, or the user's list, has the variant. */
+  isListed(name: string): boolean {
+    return this.#variants.has(name);
   }
 
   async overview(): Promise<WeightsOverview> {
@@ -90,16 +93,19 @@ export class ModelStorage {
       );
     }
     const known = this.#variants.get(name);
-    const files = await this.files(name);
-    // A removal that the end of this worker interrupts is finished later. A full storage does not prevent it.
-    if (unlist) await this.#index.update(name, { files, unfinished: true }).catch(() => undefined);
+    const noted = (await this.#index.entries()).get(name)?.files ?? [];
+    const files = [...(await this.files(name)), ...noted];
+    // The next start finishes a removal that is interrupted. A full storage does not prevent it.
+    if (unlist) await this.#index.update(name, { files, used: 0, unfinished: true }).catch(() => undefined);
     await unlist?.();
     const isGone = (other: string): boolean =>
       other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);
-    await this.#release(files, isGone);
-    if (known) await this.#options.variantFiles.forget(known.variant);
-    // It may be added or loaded again by now.
-    if (isGone(name)) await this.#index.delete(name);
+    await this.#deleting.run(async () => {
+      await this.#release(files, isGone);
+      if (known) await this.#options.variantFiles.forget(known.variant);
+      // It may be added or loaded again by now.
+      if (isGone(name)) await this.#index.delete(name);
+    });
   }
 
   /** Lists the variant's files, as far as they are known without the network. */
@@ -150,43 +156,58 @@ export class ModelStorage {
     if (evictable.reduce((sum, { storedBytes }) => sum + storedBytes, 0) < missing) throw full();
     for (const { variant, storedBytes } of evictable) {
       const itsFiles = await this.files(variant);
-      await this.delete(variant);
-      // Files that another model shares stay.
+      // Files that another model shares stay, and those of a model that is loaded again by now.
+      await this.delete(variant).catch(() => undefined);
       missing -= storedBytes - (await store.storedBytes(itsFiles));
       if (missing <= 0) return;
     }
     throw full();
   }
 
+  /** Runs work that stores these files: first makes room, and more whenever the work finds the storage full. */
+  async withRoom<T>(files: readonly WeightFile[], signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.makeRoom(files);
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (signal.aborted || !isStorageFull(error)) throw error;
+        await this.makeRoom(files, true);
+      }
+    }
+  }
+
   /** Names a variant's files in the index, before any is stored. */
   async note(name: string, files: readonly WeightFile[]): Promise<void> {
     const known = (await this.#index.entries()).get(name)?.files ?? [];
     const more = files.filter(({ sha256 }) => !known.some((file) => file.sha256 === sha256));
-    if (more.length === 0) return this.#index.flush();
+    const isStored = (await (await this.#options.store()).missing(files)).length === 0;
+    // Before a download it is written in any case: an earlier write may have failed.
+    if (more.length === 0 && isStored) return;
     const models = this.#variants.get(name)?.models ?? [];
-    const isStored = (await (await this.#options.store()).missing(more)).length === 0;
     const writing = this.#index.update(name, { models, files: [...known, ...more] });
     await (isStored ? unlessFull(writing) : writing);
   }
 
   /** Records the use of a loaded variant, and deletes versions that it replaces. */
-  async used({ name, files }: Variant): Promise<void> {
+  used(variant: Variant): Promise<void> {
+    return this.#deleting.run(() => this.#replaceOlder(variant));
+  }
+
+  async #replaceOlder({ name, files }: Variant): Promise<void> {
     const known = this.#variants.get(name);
     if (!known) return;
+    const isReplaced = ([other, { models }]: [string, UsageEntry]): boolean =>
+      !this.#variants.has(other) &&
+      // The site's catalog may have taken the id of an added model, whose files have no other source.
+      !isAddedVariant(other) &&
+      !this.#options.inUse(other) &&
+      models.some((id) => known.models.includes(id));
     const entries = [...(await this.#index.entries())];
-    const old = entries.filter(
-      ([other, entry]) =>
-        other !== name &&
-        !this.#variants.has(other) &&
-        // The site's catalog may have taken the id of an added model, whose files have no other source.
-        !isAddedVariant(other) &&
-        !this.#options.inUse(other) &&
-        entry.models.some((id) => known.models.includes(id)),
-    );
-    const replaced = new Map(entries.filter((entry) => entry[0] === name || old.includes(entry)));
+    const replaced = new Map(entries.filter((entry) => entry[0] === name || isReplaced(entry)));
     const earlier = [...replaced.values()].flatMap((entry) => entry.files);
     await this.#release(earlier, (other) => replaced.has(other), files);
-    for (const [other] of old) await this.#index.delete(other);
+    for (const other of replaced.keys()) if (other !== name) await this.#index.delete(other);
     await this.#index.update(name, { models: known.models, used: Date.now(), files });
   }
 
@@ -235,26 +256,24 @@ export class ModelStorage {
     // Files that it shares with another variant may be stored for that one.
     const storedBytes = entry || stored === bytes ? stored : 0;
     const isListed = known !== undefined || this.unfinished.has(name, entry);
+    const { engine, license, hub } = known?.variant ?? UNKNOWN;
+    const { models, used } = entry ?? NO_ENTRY;
     return {
-      ...facts(name, known?.variant),
-      models: known?.models ?? entry?.models ?? [],
-      ...(bytes > 0 && { bytes }),
+      variant: name,
+      models: known?.models ?? models,
+      engine,
+      license,
+      bytes: bytes || (hub?.approximateBytes ?? 0),
       storedBytes,
       state: isListed ? storedState(storedBytes, bytes) : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name) || this.unfinished.isAdding(name),
-      lastUsed: entry?.used || null,
+      lastUsed: used || null,
     };
   }
 }
 
-function facts(
-  variant: string,
-  known?: Variant,
-): Pick<StoredVariant, 'variant' | 'engine' | 'license' | 'bytes'> {
-  const { engine, license, hub } = known ?? { engine: '', license: '' };
-  return { variant, engine, license, bytes: hub?.approximateBytes ?? 0 };
-}
+const UNKNOWN = { engine: '', license: '', hub: undefined };
 
 function storedState(stored: number, bytes: number): StoredVariant['state'] {
   if (stored === 0) return 'absent';

@@ -2,12 +2,10 @@ import type { WeightFile } from '#catalog';
 import {
   claimName,
   noteOf,
-  pathNote,
   readSmallFile,
   recordName,
   replace,
   type StorageBackend,
-  type StoredPath,
 } from './backends/storage-backend.ts';
 import { asStorageFull } from './download/download-errors.ts';
 import {
@@ -20,7 +18,7 @@ import { hashBlob, intactChunks, parseRecord, type IntegrityRecord } from './int
 
 /**
  * Files in the backend, named by their SHA-256, with an integrity record beside each complete file.
- * All apps of the origin share the files; paths, claims and notes belong to one app. The caller must hold a
+ * All apps of the origin share the files; claims and notes belong to one app. The caller must hold a
  * file's lock while it changes the file.
  */
 export class StoredFiles {
@@ -89,10 +87,9 @@ export class StoredFiles {
     await this.#backend.remove(recordName(file.sha256));
   }
 
-  /** Marks a file as complete: writes the path note, then the record, then removes the checkpoint. */
+  /** Marks a file as complete: writes the record, then removes the checkpoint. */
   async finish(file: WeightFile, chunks: string[], from: string | null = null): Promise<void> {
     const { path, bytes, sha256 } = file;
-    await this.keepPath(file);
     const text = JSON.stringify({ sha256, path, bytes, chunks, from } satisfies IntegrityRecord);
     await replace(this.#backend, recordName(sha256), text);
     await this.#backend.remove(checkpointName(sha256));
@@ -106,32 +103,18 @@ export class StoredFiles {
 
   /** Removes a file, unless another app claims it, and then this app's claim. */
   async release(file: WeightFile): Promise<void> {
-    const own = await noteOf(this.#scope, claimName(file.sha256));
-    const claims = await this.#backend.names(claimName(file.sha256));
-    if (claims.every((name) => name === own)) await this.#remove(file);
-    else await this.#dropPath(file);
+    const name = claimName(file.sha256);
+    const own = await noteOf(this.#scope, name);
+    const claims = await this.#backend.names(name);
+    if (claims.every((claim) => claim === own)) await this.#remove(file);
     await this.#backend.remove(own);
   }
 
   /** Removes a file, its record first: if the tab ends in between, the rest counts as incomplete. */
-  async #remove(file: WeightFile): Promise<void> {
-    await this.#backend.remove(recordName(file.sha256));
-    await this.#dropPath(file);
-    await this.#backend.remove(checkpointName(file.sha256));
-    await this.#backend.remove(file.sha256);
-  }
-
-  async #dropPath({ path, sha256 }: WeightFile): Promise<void> {
-    const note = await pathNote(this.#scope, path);
-    // A newer version may use the path by now.
-    if ((await this.#read(note))?.includes(sha256)) await this.#backend.remove(note);
-  }
-
-  /** Maps the file's path to its hash: another app, or another version of this app, may have stored the file. */
-  async keepPath({ path, bytes, sha256 }: WeightFile): Promise<void> {
-    const name = await pathNote(this.#scope, path);
-    const text = JSON.stringify({ sha256, bytes } satisfies StoredPath);
-    if ((await this.#read(name)) !== text) await replace(this.#backend, name, text);
+  async #remove({ sha256 }: WeightFile): Promise<void> {
+    await this.#backend.remove(recordName(sha256));
+    await this.#backend.remove(checkpointName(sha256));
+    await this.#backend.remove(sha256);
   }
 
   /** Reads one of this app's notes, a small text; null if there is none. */

@@ -2,7 +2,7 @@ import { z } from '#base/full-zod';
 
 import { addedVariantName, weightBytes, weightFile, type WeightFile } from '#catalog';
 import { Mutex } from '#base';
-import { parseStored } from './backends/storage-backend.ts';
+import { INDEX, parseStored } from './backends/storage-backend.ts';
 import type { WeightStore } from './weight-store.ts';
 
 const entrySchema = z.object({
@@ -21,7 +21,8 @@ const indexSchema = z.record(z.string(), entrySchema.nullable().catch(null));
 /** Entry of a variant: its files, from before the first is stored until the last is deleted. */
 export type UsageEntry = z.output<typeof entrySchema>;
 
-const NOTE = 'usage';
+/** Stands for the entry of a variant that has none. */
+export const NO_ENTRY: UsageEntry = { models: [], used: 0, files: [], unfinished: false };
 
 /**
  * Names the files of all variants that this app stores, and when each was loaded. Kept beside the weights, so that
@@ -30,9 +31,6 @@ const NOTE = 'usage';
 export class UsageIndex {
   readonly #store: () => Promise<Pick<WeightStore, 'notes'>>;
   readonly #writing = new Mutex();
-  /** Number of changes, and of those that are stored. */
-  #changes = 0;
-  #saved = 0;
   #entries: Promise<Map<string, UsageEntry>> | null = null;
 
   constructor(store: () => Promise<Pick<WeightStore, 'notes'>>) {
@@ -46,28 +44,19 @@ export class UsageIndex {
   /** Changes a variant's entry. Of its files, the path, size and hash are kept. */
   async update(variant: string, change: Partial<UsageEntry>): Promise<void> {
     const entries = await this.entries();
-    const before = entries.get(variant) ?? { models: [], used: 0, files: [], unfinished: false };
-    const { files, ...entry } = { ...before, ...change };
+    const { files, ...entry } = { ...(entries.get(variant) ?? NO_ENTRY), ...change };
     const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
     entries.set(variant, { ...entry, files: plain });
-    this.#changes++;
     await this.#write();
   }
 
   async delete(variant: string): Promise<void> {
-    if (!(await this.entries()).delete(variant)) return;
-    this.#changes++;
-    await this.#write();
-  }
-
-  /** Repeats a write that failed. */
-  async flush(): Promise<void> {
-    if (this.#saved < this.#changes) await this.#write();
+    if ((await this.entries()).delete(variant)) await this.#write();
   }
 
   /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
-    const text = await (await this.#store()).notes.note(NOTE).catch(() => null);
+    const text = await (await this.#store()).notes.note(INDEX).catch(() => null);
     const entries = Object.entries(parseStored(text, indexSchema) ?? {});
     return new Map(entries.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])));
   }
@@ -75,41 +64,37 @@ export class UsageIndex {
   async #write(): Promise<void> {
     const { notes } = await this.#store();
     await this.#writing.run(async () => {
-      const entries = await this.entries();
-      const changes = this.#changes;
-      const text = JSON.stringify(Object.fromEntries(entries));
-      await (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text));
-      this.#saved = changes;
+      const text = JSON.stringify(Object.fromEntries(await this.entries()));
+      await (text === '{}' ? notes.dropNote(INDEX) : notes.keepNote(INDEX, text));
     });
   }
 }
 
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
-export interface UnfinishedOptions {
-  index: UsageIndex;
-  /** Whether the user's list of added models has the variant. */
+interface Variants {
   isListed(name: string): boolean;
-  /** Deletes a variant, and files that no other variant uses. */
-  remove(name: string): Promise<void>;
+  delete(name: string): Promise<void>;
 }
 
 /** Added models that are not in the list: adding or removing has not ended. They are kept for a week. */
 export class UnfinishedModels {
-  readonly #options: UnfinishedOptions;
+  readonly #index: UsageIndex;
+  readonly #storage: Variants;
   readonly #adding = new Set<string>();
 
-  constructor(options: UnfinishedOptions) {
-    this.#options = options;
+  constructor(index: UsageIndex, storage: Variants) {
+    this.#index = index;
+    this.#storage = storage;
   }
 
   has(name: string, entry: UsageEntry | undefined): boolean {
-    return entry?.unfinished === true && !this.#options.isListed(name);
+    return entry?.unfinished === true && !this.#storage.isListed(name);
   }
 
   /** Predicts the files of a model with this name, from an interrupted attempt if its total size is equal. */
   async expected(slug: string, bytes: number): Promise<WeightFile[]> {
-    const entries = [...(await this.#options.index.entries())];
+    const entries = [...(await this.#index.entries())];
     const isAttempt = ([name, entry]: [string, UsageEntry]): boolean =>
       this.has(name, entry) && name.startsWith(addedVariantName(slug, '')) && weightBytes(entry) === bytes;
     return entries.find(isAttempt)?.[1].files ?? [{ path: slug, bytes, sha256: 'to be added' }];
@@ -118,7 +103,7 @@ export class UnfinishedModels {
   /** Names the files of a model before any is stored. Until `end()`, nothing deletes them. */
   async begin(name: string, files: WeightFile[]): Promise<void> {
     this.#adding.add(name);
-    await this.#options.index.update(name, { used: Date.now(), files, unfinished: true });
+    await this.#index.update(name, { used: Date.now(), files, unfinished: true });
   }
 
   isAdding(name: string): boolean {
@@ -128,14 +113,13 @@ export class UnfinishedModels {
   /** Ends adding. @param isKept whether the files of a model that is not in the list stay for a week */
   async end(name: string, isKept: boolean): Promise<void> {
     this.#adding.delete(name);
-    const { index, isListed, remove } = this.#options;
-    if (isListed(name)) await index.update(name, { unfinished: false });
-    else if (!isKept) await remove(name);
+    if (this.#storage.isListed(name)) await this.#index.update(name, { unfinished: false });
+    else if (!isKept) await this.#storage.delete(name);
   }
 
   async dropExpired(): Promise<void> {
     const oldest = Date.now() - KEPT_MS;
-    for (const [name, entry] of await this.#options.index.entries())
-      if (this.has(name, entry) && entry.used < oldest) await this.#options.remove(name);
+    for (const [name, entry] of await this.#index.entries())
+      if (this.has(name, entry) && entry.used < oldest) await this.#storage.delete(name);
   }
 }

@@ -137,7 +137,7 @@ export class WeightStore {
   ): Promise<void> {
     const store = async (): Promise<void> => {
       await this.#files.claim(file);
-      if (await this.#files.complete(file)) return this.#files.keepPath(file);
+      if (await this.#files.complete(file)) return;
       if (await this.#files.repair(file, options.signal)) return;
       await this.#expectRoom(file);
       await copyBlob(this.backend, file, blob, options);
@@ -219,7 +219,6 @@ export class WeightStore {
   async #stored(file: WeightFile): Promise<StoredFile | null> {
     const blob = await this.#files.complete(file);
     if (!blob) return null;
-    await this.#files.keepPath(file).catch(() => undefined);
     const from = (await this.#files.record(file))?.from ?? null;
     return { blob, from, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
   }

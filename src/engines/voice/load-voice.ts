@@ -29,6 +29,8 @@ export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, con
       throw error;
     }
   };
+  // A voice is opened at its first sentence, when a file that cannot be fetched would count as a crash.
+  await Promise.all(variant.files.map(({ path }) => context.file(path)));
   const tables = await readTables(variant, context);
   try {
     const files = { read, failed: failing.signal };

@@ -35,7 +35,7 @@ export interface ModelAdderOptions extends FileStorage, Omit<FileAccess, 'store'
   save(added: readonly AddedModelRecord[]): Promise<void>;
   /** Replaces the catalog in use after the added models changed. */
   publish(catalog: Catalog, added: readonly AddedModelRecord[]): void;
-  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'note' | 'unfinished'>;
+  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'note' | 'unfinished' | 'withRoom'>;
   device: Promise<Device>;
 }
 

@@ -134,7 +134,7 @@ function localFile(name: string, blob: Blob, store: WeightStore): NewFile {
 
 export interface FileStorage {
   store: () => Promise<WeightStore>;
-  modelStorage: Pick<ModelStorage, 'makeRoom' | 'unfinished'>;
+  modelStorage: Pick<ModelStorage, 'makeRoom' | 'unfinished' | 'withRoom'>;
 }
 
 interface Storing {
@@ -165,28 +165,33 @@ export async function storeFiles<T>(
   // Check the space before hashing, which reads local files whole.
   await modelStorage.makeRoom(await unfinished.expected(slug, bytes));
   const report = reportOf(storing);
+  const fail = (error: unknown): never => {
+    signal.throwIfAborted();
+    return asInvalidFile(error);
+  };
   const weights: WeightFile[] = [];
-  let name: string | null = null;
+  for (const file of files)
+    weights.push(await file.describe({ signal, onProgress: report.hashing(file) }).catch(fail));
+  const name = addedVariantName(slug, await contentHash(weights));
   let isKept = false;
   try {
-    for (const file of files) weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
-    name = addedVariantName(slug, await contentHash(weights));
-    await unfinished.begin(name, weights);
-    for (const [index, file] of files.entries()) {
-      const described = weights[index];
-      if (described) await file.store(described, { signal, onProgress: report.storing(file) });
-    }
+    await modelStorage.withRoom(weights, signal, async () => {
+      await unfinished.begin(name, weights);
+      for (const [index, file] of files.entries()) {
+        const described = weights[index];
+        if (described) await file.store(described, { signal, onProgress: report.storing(file) });
+      }
+    });
     // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
     if ((await store.missing(weights)).length > 0) throw cleared();
     return await use(weights, name);
   } catch (error) {
     isKept = signal.aborted || (error instanceof ServiceError && RESUMABLE.has(error.code));
-    signal.throwIfAborted();
-    return asInvalidFile(error);
+    return fail(error);
   } finally {
     // What could not be removed, or not be marked as finished, is so at the next start.
-    if (name !== null) await unfinished.end(name, isKept).catch(() => undefined);
+    await unfinished.end(name, isKept).catch(() => undefined);
   }
 }
 

@@ -133,20 +133,9 @@ export const recordName = (hash: string): string => `${hash}.json`;
 /** Name of an app's claim on a file, without the app's suffix. */
 export const claimName = (hash: string): string => `${hash}.claim`;
 
-/** Note under `pathNote()`: the stored file for a path of the models folder. */
-export interface StoredPath {
-  sha256: string;
-  bytes: number;
-}
-
-/** Name of the note that maps an app's path to a stored file. The file's integrity record says whether it is complete. */
-export async function pathNote(scope: string, path: string): Promise<string> {
-  return `path-${await hashText(scope === '/' ? path : `${scope}\n${path}`)}`;
-}
+/** Note of an app that names its stored files. */
+export const INDEX = 'usage';
 
 /** Name under which an app's note is stored. Apps of one origin share files, but not notes. */
-export async function noteOf(scope: string, name: string): Promise<string> {
-  return scope === '/' ? name : `${name}@${(await hashText(scope)).slice(0, 16)}`;
-}
-
-const hashText = (text: string): Promise<string> => sha256(new TextEncoder().encode(text));
+export const noteOf = async (scope: string, name: string): Promise<string> =>
+  scope === '/' ? name : `${name}@${(await sha256(new TextEncoder().encode(scope))).slice(0, 16)}`;

@@ -84,9 +84,12 @@ export function asStorageFull(error: unknown, what: string): unknown {
 /** Continues if there is no space for a note: the weights' own writes show whether they fit. */
 export async function unlessFull(writing: Promise<void>): Promise<void> {
   await writing.catch((error: unknown) => {
-    if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
+    if (!isStorageFull(error)) throw error;
   });
 }
+
+export const isStorageFull = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'storage_full';
 
 export const didNotFit = ({ path, bytes }: WeightFile, error: unknown): unknown =>
   asStorageFull(error, `${path} (${bytes} bytes)`);

@@ -225,8 +225,8 @@ export async function hashed(
   signal: AbortSignal,
   size?: number,
 ): Promise<{ bytes: number; sha256: string }> {
-  const hasher = (await createSHA256()).init();
   return reading(url, signal, async (timeout) => {
+    const hasher = (await createSHA256()).init();
     let bytes = 0;
     for await (const part of timeout.body(await fetchOk(url, timeout))) {
       hasher.update(part);

@@ -1,6 +1,8 @@
 import type { Chunk } from '../../../src/llama/chunk.ts';
 import { RequestRejectedError, type ServerCalls } from '../../../src/llama/internals/server-calls.ts';
 
+const NO_TIMINGS = { cache_n: 0, prompt_n: 0, prompt_ms: 0, predicted_n: 0, predicted_ms: 0 };
+
 /**
  * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of them; others wait.
  * `observeCalls()` checks it against the real one.
@@ -9,7 +11,7 @@ export class FakeLlamaServer implements ServerCalls {
   readonly log: string[] = [];
   readonly #slots = new Map<
     number,
-    { prompt: string; left: number; tokens: number; results: (string | null)[] }
+    { prompt: string; left: number; tokens: number; right: number; results: (string | null)[] }
   >();
   /** Steps of each prompt that was cancelled. */
   readonly #computed = new Map<string, number>();
@@ -27,6 +29,7 @@ export class FakeLlamaServer implements ServerCalls {
       prompt,
       left: Math.max(1, Math.ceil(prompt.length / 100) - cached),
       tokens: Math.max(1, Number(fields['n_predict'])),
+      right: 0,
       results: [],
     });
     return this.#ids;
@@ -56,6 +59,7 @@ export class FakeLlamaServer implements ServerCalls {
     for (const slot of [...this.#slots.values()].toSorted((a, b) => b.left - a.left)) {
       if (slot.left > 0 && room-- > 0 && --slot.left === 0) slot.results.push(null);
       if (slot.left > 0 || slot.tokens === 0) continue;
+      if (drafts) slot.right += Math.min(this.drafted, slot.tokens - 1);
       for (let token = drafts ? this.drafted : 0; token >= 0 && slot.tokens > 0; token--) {
         slot.results.push('t');
         if (--slot.tokens === 0) slot.results.push('');
@@ -83,7 +87,8 @@ export class FakeLlamaServer implements ServerCalls {
     if (slot && text === undefined) return null;
     const more = slot !== undefined && text !== '';
     if (!more) this.#slots.delete(id);
-    const timings = this.timings?.(id);
+    const timings =
+      this.timings?.(id) ?? (slot?.right ? { ...NO_TIMINGS, draft_n_accepted: slot.right } : null);
     return {
       chunks: typeof text === 'string' ? [{ choices: [{ text }], ...(timings && { timings }) }] : [],
       more,

@@ -416,6 +416,8 @@ describe('a prompt', () => {
       { role: 'tool', tool_call_id: 'call_0', content: 'rain in Oslo' },
       { role: 'tool', tool_call_id: 'call_1', content: 'rain in Rome' },
     ]);
+    replies.push({ toolCalls: [call('Oslo', '}, {')] });
+    await expect(session.prompt('x')).rejects.toThrow();
   });
 
   test('of a tool without execute hands the call to the page, which prompts with the result', async () => {

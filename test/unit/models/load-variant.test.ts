@@ -35,8 +35,8 @@ async function failOnGpu(failure: ServiceError) {
     store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
     variantFiles: { resolve: async (each: Variant) => each } as unknown as LoaderOptions['variantFiles'],
     modelStorage: {
-      makeRoom: async () => undefined,
       note: async () => undefined,
+      withRoom: (_files, _signal, work) => work(),
       used: async () => undefined,
     },
     benchmark: { backend: async () => 'webgpu', maybeRun: async () => undefined, disable },

@@ -182,41 +182,6 @@ test('a part that has its whole room already needs no more', async () => {
   await service.modelStorage.makeRoom(a.files);
 });
 
-test('weights of an older version go once the new ones are whole, and not before; shared ones stay', async () => {
-  const old = variant('v1', 'one', 'shared');
-  const backend = new MemoryBackend();
-  const before = weightsService(catalogOf(old), { backend });
-  await store(before, old, 'one', 'shared');
-  await before.modelStorage.used(old);
-
-  const next = variant('v2', 'two');
-  const after = weightsService(catalogOf(next), { backend });
-  expect(await states(after)).toEqual([
-    ['v2', 'absent', 0],
-    ['v1', 'outdated', 400],
-  ]);
-  await store(after, next, 'two');
-  const [own, shared] = old.files;
-  if (shared) await after.modelStorage.unfinished.begin('added/a', [shared]);
-  await after.modelStorage.used(next);
-  expect((await states(after))[0]).toEqual(['v2', 'whole', 200]);
-  expect(await backend.read(own?.sha256 ?? '')).toBeNull();
-  expect(await backend.read(shared?.sha256 ?? '')).not.toBeNull();
-});
-
-test('other bytes under the same name: the old ones go', async () => {
-  const backend = new MemoryBackend();
-  const [old, next] = [variant('v', 'one'), variant('v', 'two')];
-  const before = weightsService(catalogOf(old), { backend });
-  await store(before, old, 'one');
-  await before.modelStorage.used(old);
-  const after = weightsService(catalogOf(next), { backend });
-  await store(after, next, 'two');
-  await after.modelStorage.used(next);
-  expect(await backend.read(old.files[0]?.sha256 ?? '')).toBeNull();
-  expect(await states(after)).toEqual([['v', 'whole', 200]]);
-});
-
 test('a model goes out as files and comes in as files, where neither site nor hub can tell of it', async () => {
   const hub: Variant = {
     ...variant('h', 'x', 'y'),

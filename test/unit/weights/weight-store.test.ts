@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { pathNote, replace } from '../../../src/weights/backends/storage-backend.ts';
+import { replace } from '../../../src/weights/backends/storage-backend.ts';
 import { openStore } from './open-store.ts';
 import { holdLock, weightLock } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -31,19 +31,6 @@ test('a download goes on when a script steals its lock', async () => {
   });
   const store = openStore(new MemoryBackend(), 'http://site.test/', locks);
   expect((await store.file(file, options)).blob.size).toBe(file.bytes);
-});
-
-test('what is stored leads from its path, until it is deleted', async () => {
-  vi.stubGlobal('fetch', async () => new Response(bytes));
-  const backend = new MemoryBackend();
-  const store = openStore(backend, 'http://site.test/');
-  await store.file(file, options);
-  expect(JSON.parse((await store.notes.note(await pathNote('/', 'm/a.bin'))) ?? '')).toEqual({
-    sha256: file.sha256,
-    bytes: 1000,
-  });
-  await store.delete(file);
-  expect([...backend.files.keys()]).toEqual([]);
 });
 
 test('two workers never download the same file at once', async () => {

@@ -65,6 +65,12 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
       field('server_prompt_cache.limit_size', pointer, 24, 12),
       field('server_prompt_cache.limit_tokens', pointer, 32, 16),
     ],
+    [DRAFT]: [
+      field('draft_params.drafting', BYTE_LOAD, 0, 0),
+      field('draft_params.id_last', I32_LOAD, 12, 12),
+      field('draft_params.prompt', pointer, 16, 16),
+      field('draft_params.result', pointer, 24, 20),
+    ],
     [WHOLE_TEXT]: [
       field('std::string.data', pointer, 0, 0),
       field('std::string.size', pointer, 8, 4),

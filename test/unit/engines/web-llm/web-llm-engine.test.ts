@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 import { fakeWebLlm } from './fake-pipeline.ts';
 import { chatJob } from '../../../support/chat-job.ts';
@@ -12,7 +12,7 @@ const job = (messages: ChatMessage[], more: Partial<ChatJob> = {}): ChatJob =>
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const ask = (content: string, more: Partial<ChatJob> = {}) => job([user(content)], more);
 
-async function run(fake: Fake, asked: ChatJob, signal = never) {
+async function run(asked: ChatJob, signal = never) {
   const events: ChatEvent[] = [];
   for await (const event of fake.chat.run(asked, signal)) events.push(event);
   const deltas = events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []));
@@ -20,10 +20,12 @@ async function run(fake: Fake, asked: ChatJob, signal = never) {
   return { events, deltas, done, text: deltas.map(({ text }) => text).join('') };
 }
 
+let fake: Fake;
+beforeEach(() => void (fake = fakeWebLlm()));
+
 test('accepted, deltas, done: tokens and times are told in the contract’s units', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'hello';
-  const { events, text, deltas, done } = await run(fake, ask('hi'));
+  const { events, text, deltas, done } = await run(ask('hi'));
   expect(events[0]).toEqual({
     type: 'accepted',
     accepted: {
@@ -43,7 +45,6 @@ test('accepted, deltas, done: tokens and times are told in the contract’s unit
 });
 
 test('accepted comes before the prompt is computed', async () => {
-  const fake = fakeWebLlm();
   const gate = new AbortController();
   fake.pipeline.onForward = () =>
     new Promise((resolve) => gate.signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -57,26 +58,24 @@ test('accepted comes before the prompt is computed', async () => {
 });
 
 test('the second turn counts its whole prompt, and says what the cache had of it', async () => {
-  const fake = fakeWebLlm();
-  const first = await run(fake, ask('hi'));
+  const first = await run(ask('hi'));
   const before = fake.pipeline.seen.length;
-  const second = await run(fake, job([user('hi'), { role: 'assistant', content: first.text }, user('and?')]));
+  const second = await run(job([user('hi'), { role: 'assistant', content: first.text }, user('and?')]));
   expect(second.done).toMatchObject({
     usage: { promptTokens: before + '<user> and?|<bot> '.length, cachedTokens: before },
   });
 });
 
 test('another conversation starts from an empty cache', async () => {
-  const fake = fakeWebLlm();
-  await run(fake, ask('hi'));
-  const { done } = await run(fake, job([user('no'), { role: 'assistant', content: 'other' }, user('and?')]));
+  await run(ask('hi'));
+  const { done } = await run(job([user('no'), { role: 'assistant', content: 'other' }, user('and?')]));
   expect(done).toMatchObject({ usage: { cachedTokens: 0 } });
 });
 
 test('max_tokens is exact, also with an empty thinking block before the reply', async () => {
-  const fake = fakeWebLlm('<think>\n\n</think>\n\n');
+  fake = fakeWebLlm('<think>\n\n</think>\n\n');
   fake.pipeline.answer = () => 'abcdefgh';
-  const { text, done } = await run(fake, ask('hi', { maxTokens: 3 }));
+  const { text, done } = await run(ask('hi', { maxTokens: 3 }));
   expect(text).toBe('abc');
   expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 3 } });
   expect(fake.pipeline.prompt).toContain('<bot> <think>\n\n</think>\n\n');
@@ -97,9 +96,9 @@ describe('thoughts, for a model whose replies begin with empty ones', () => {
   });
 
   test('come when asked for, in the place of the empty ones', async () => {
-    const fake = thinker();
+    fake = thinker();
     fake.pipeline.answer = () => 'I add.\n</think>\n\nFour.';
-    const reply = await run(fake, ask('hi', { reasoning }));
+    const reply = await run(ask('hi', { reasoning }));
     expect(kinds(reply)).toEqual({ thoughts: 'I add.', answer: 'Four.' });
     expect(reply.done).toMatchObject({ finishReason: 'stop' });
     expect(fake.pipeline.prompt).toContain('<bot> <think>\nI add.');
@@ -107,14 +106,14 @@ describe('thoughts, for a model whose replies begin with empty ones', () => {
   });
 
   test('are ended by their budget, and the answer has the form', async () => {
-    const fake = thinker();
+    fake = thinker();
     fake.pipeline.answer = (prompt) => (prompt.endsWith('</think>\n\n') ? '{}' : 'abcdefghijkl');
     const formed = ask('hi', {
       reasoning,
       maxTokens: 12,
       constraint: { kind: 'grammar', gbnf: 'root ::= "{}"' },
     });
-    const reply = await run(fake, formed);
+    const reply = await run(formed);
     expect(kinds(reply)).toEqual({ thoughts: 'abcdef', answer: '{}' });
     expect(fake.pipeline.prompt).toContain('<bot> <think>\nabcdef\n</think>\n\n{}');
     expect(fake.pipeline.generation?.response_format?.type).toBe('grammar');
@@ -122,43 +121,39 @@ describe('thoughts, for a model whose replies begin with empty ones', () => {
   });
 
   test('are continued, and answered once', async () => {
-    const fake = thinker();
+    fake = thinker();
     fake.pipeline.answer = () => 'd.</think>ok';
     const thoughts = { text: 'I ad', ended: false };
-    const reply = await run(fake, ask('hi', { reasoning, thoughts, resume: { text: '', tokens: 4 } }));
+    const reply = await run(ask('hi', { reasoning, thoughts, resume: { text: '', tokens: 4 } }));
     expect(kinds(reply)).toEqual({ thoughts: 'd.', answer: 'ok' });
     fake.pipeline.answer = () => 'ur.';
     const ended = { text: 'I add.', ended: true };
-    const rest = await run(
-      fake,
-      ask('hi', { reasoning, thoughts: ended, resume: { text: 'Fo', tokens: 9 } }),
-    );
+    const rest = await run(ask('hi', { reasoning, thoughts: ended, resume: { text: 'Fo', tokens: 9 } }));
     expect(kinds(rest)).toEqual({ thoughts: '', answer: 'ur.' });
     expect(fake.pipeline.prompt).toMatch(/<bot> <think>\nI add\.\n<\/think>\n\nFour\.$/);
   });
 
   test('do not come unasked, nor where the client has begun the reply', async () => {
-    const fake = thinker();
-    await run(fake, ask('hi'));
+    fake = thinker();
+    await run(ask('hi'));
     expect(fake.pipeline.prompt).toContain('<think>\n\n</think>\n\nok');
-    await run(fake, job([user('hi'), { role: 'assistant', content: 'Fo' }], { reasoning }));
+    await run(job([user('hi'), { role: 'assistant', content: 'Fo' }], { reasoning }));
     expect(fake.pipeline.prompt).toContain('<think>\n\n</think>\n\nFook');
   });
 });
 
 test('the end of the context is a length, too', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(1000);
-  const { done } = await run(fake, ask('hi'));
+  const { done } = await run(ask('hi'));
   expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 400 - 34 + 1 } });
 });
 
 test('bounds are those of the context that was loaded, which may be shorter than the configuration says', async () => {
-  const fake = fakeWebLlm('<think>\n\n</think>\n\n', 100);
-  expect(String(await failure(run(fake, ask('x'.repeat(3201)))))).toMatch(/is 100 tokens/);
+  fake = fakeWebLlm('<think>\n\n</think>\n\n', 100);
+  expect(String(await failure(run(ask('x'.repeat(3201)))))).toMatch(/is 100 tokens/);
   expect(fake.pipeline.pieces).toBe(0);
   fake.pipeline.answer = () => 'x'.repeat(300);
-  const { deltas, events } = await run(fake, ask('hi', { reasoning: { effort: 'low' } }));
+  const { deltas, events } = await run(ask('hi', { reasoning: { effort: 'low' } }));
   const [accepted] = events;
   if (accepted?.type !== 'accepted') throw new Error('the prompt was not accepted');
   const thoughts = deltas.filter(({ isReasoning }) => isReasoning).map(({ text }) => text);
@@ -166,16 +161,14 @@ test('bounds are those of the context that was loaded, which may be shorter than
 });
 
 test('a prompt over the context fails before accepted, with both numbers', async () => {
-  const fake = fakeWebLlm();
-  const error = await failure(run(fake, ask('x'.repeat(500))));
+  const error = await failure(run(ask('x'.repeat(500))));
   expect(error).toMatchObject({ wire: { status: 400, code: 'context_length_exceeded', param: 'messages' } });
   expect(String(error)).toMatch(/400 tokens.* takes 531/);
-  expect((await run(fake, ask('hi'))).text).toBe('ok');
+  expect((await run(ask('hi'))).text).toBe('ok');
 });
 
 test('a prompt is counted, also one over the context, and nothing is computed', async () => {
-  const fake = fakeWebLlm();
-  const count = async (content: string) => (await run(fake, ask(content, { countOnly: true }))).events;
+  const count = async (content: string) => (await run(ask(content, { countOnly: true }))).events;
   const accepted = (promptTokens: number) => [
     { type: 'accepted', accepted: { promptTokens, fingerprint: 'fake' } },
   ];
@@ -183,14 +176,12 @@ test('a prompt is counted, also one over the context, and nothing is computed', 
   expect(await count('x'.repeat(500))).toEqual(accepted(532));
   expect(fake.pipeline.pieces).toBe(0);
   expect(fake.lock.held).toBe(false);
-  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 34 } });
-  expect(String(await failure(run(fake, ask('x'.repeat(500)))))).toMatch(/takes 531: 132 too many/);
+  expect((await run(ask('hi'))).done).toMatchObject({ usage: { promptTokens: 34 } });
+  expect(String(await failure(run(ask('x'.repeat(500)))))).toMatch(/takes 531: 132 too many/);
 });
 
 test('system messages go to the front from wherever they are; names and dollar signs do no harm', async () => {
-  const fake = fakeWebLlm();
   await run(
-    fake,
     job([
       { role: 'user', content: 'pay $$5 or $& or $1', name: 'bob' },
       { role: 'system', content: "be $'brief" },
@@ -208,32 +199,28 @@ test('system messages go to the front from wherever they are; names and dollar s
 });
 
 test("the configuration's own system message is used where the caller sends none", async () => {
-  const fake = fakeWebLlm();
-  await run(fake, job([user('hi')]));
+  await run(job([user('hi')]));
   expect(fake.pipeline.prompt).toBe('<sys>the default|<user> hi|<bot> ok');
 });
 
 test('a partial reply is continued: only what is new comes, and counts', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'cd';
-  const { text, done } = await run(fake, ask('hi', { resume: { text: 'ab', tokens: 2 }, maxTokens: 2 }));
+  const { text, done } = await run(ask('hi', { resume: { text: 'ab', tokens: 2 }, maxTokens: 2 }));
   expect(fake.pipeline.prompt).toMatch(/<bot> abc$/);
   expect(text).toBe('cd');
   expect(done).toMatchObject({ finishReason: 'length', usage: { promptTokens: 36, completionTokens: 2 } });
 });
 
 test('a last message of the assistant is continued; a conversation without a user is answered', async () => {
-  const fake = fakeWebLlm();
-  await run(fake, job([user('hi'), { role: 'assistant', content: 'Well,' }]));
+  await run(job([user('hi'), { role: 'assistant', content: 'Well,' }]));
   expect(fake.pipeline.prompt).toBe('<sys>the default|<user> hi|<bot> Well,ok');
-  await run(fake, job([{ role: 'system', content: 'speak' }]));
+  await run(job([{ role: 'system', content: 'speak' }]));
   expect(fake.pipeline.prompt).toContain('<sys>speak|<user> |<bot> ');
 });
 
 test('a raw prompt has no template', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.answer = () => ' time';
-  const { text, done } = await run(fake, { ...ask(''), input: { prompt: 'Once upon a' } });
+  const { text, done } = await run({ ...ask(''), input: { prompt: 'Once upon a' } });
   expect(fake.pipeline.prompt).toContain('Once upon a');
   expect(fake.pipeline.prompt).not.toContain('<user>');
   expect(text).toBe(' time');
@@ -241,9 +228,8 @@ test('a raw prompt has no template', async () => {
 });
 
 test('characters of several tokens come whole, with all their log probabilities', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'a👋é!';
-  const { deltas, text } = await run(fake, ask('hi', { topLogprobs: 0 }));
+  const { deltas, text } = await run(ask('hi', { topLogprobs: 0 }));
   expect(text).toBe('a👋é!');
   expect(deltas.map((delta) => [delta.text, delta.tokens, delta.logprobs?.length])).toEqual([
     ['a', 1, 1],
@@ -255,26 +241,22 @@ test('characters of several tokens come whole, with all their log probabilities'
 });
 
 test('alternatives: as many as asked for, more than five refused by name', async () => {
-  const fake = fakeWebLlm();
-  const { deltas } = await run(fake, ask('hi', { topLogprobs: 3 }));
+  const { deltas } = await run(ask('hi', { topLogprobs: 3 }));
   expect(deltas[0]?.logprobs?.[0]?.top).toHaveLength(3);
-  expect(await failure(run(fake, ask('hi', { topLogprobs: 6 })))).toMatchObject({
+  expect(await failure(run(ask('hi', { topLogprobs: 6 })))).toMatchObject({
     wire: { status: 400, param: 'top_logprobs' },
   });
 });
 
 test('log probabilities at temperature 0 are computed at temperature 1, from the most probable token alone', async () => {
-  const fake = fakeWebLlm();
-  await run(fake, ask('hi', { topLogprobs: 1 }));
+  await run(ask('hi', { topLogprobs: 1 }));
   expect(fake.pipeline.generation).toMatchObject({ temperature: 1, top_p: 1e-5 });
-  await run(fake, ask('hi'));
+  await run(ask('hi'));
   expect(fake.pipeline.generation).toMatchObject({ temperature: 0, top_p: 1e-5 });
 });
 
 test('sampling is passed on whole, and limits are ours to name', async () => {
-  const fake = fakeWebLlm();
   await run(
-    fake,
     ask('hi', {
       sampling: {
         temperature: 0.5,
@@ -296,15 +278,14 @@ test('sampling is passed on whole, and limits are ours to name', async () => {
   });
   expect(fake.pipeline.seeds[0]).toBe(7);
   const unknown = ask('hi', { sampling: { temperature: 0, topP: 1, logitBias: { '256': 1 } } });
-  expect(await failure(run(fake, unknown))).toMatchObject({ wire: { status: 400, param: 'logit_bias.256' } });
+  expect(await failure(run(unknown))).toMatchObject({ wire: { status: 400, param: 'logit_bias.256' } });
 });
 
 test.each([-1, 0, 7, -(2 ** 31) + 1, 2 ** 31 - 1, -(2 ** 63), 2 ** 63])(
   'the seed %i is one that web-llm takes, the same each time',
   async (seed) => {
-    const fake = fakeWebLlm();
     const seeded = ask('hi', { sampling: { temperature: 1, topP: 1, seed } });
-    const texts = [await run(fake, seeded), await run(fake, seeded)].map(({ text }) => text);
+    const texts = [await run(seeded), await run(seeded)].map(({ text }) => text);
     expect(texts).toEqual(['ok', 'ok']);
     const [first = -1, , second] = fake.pipeline.seeds;
     expect(first).toBe(second);
@@ -313,9 +294,8 @@ test.each([-1, 0, 7, -(2 ** 31) + 1, 2 ** 31 - 1, -(2 ** 63), 2 ** 63])(
 );
 
 test('a grammar as EBNF, and one that cannot be compiled', async () => {
-  const fake = fakeWebLlm();
   const format = async (constraint: ChatJob['constraint']) => {
-    await run(fake, ask('hi', constraint ? { constraint } : {}));
+    await run(ask('hi', constraint ? { constraint } : {}));
     return fake.pipeline.generation?.response_format;
   };
   expect(await format({ kind: 'grammar', gbnf: 'root ::= "a.b" [.] . # any.\n' })).toEqual({
@@ -330,11 +310,10 @@ test('a grammar as EBNF, and one that cannot be compiled', async () => {
   };
   expect(await failure(bad())).toMatchObject({ wire: { status: 400, param: 'response_format' } });
   expect(events).toEqual([]);
-  expect((await run(fake, ask('hi'))).text).toBe('ok');
+  expect((await run(ask('hi'))).text).toBe('ok');
 });
 
 test('a prompt is told to be computed before the first token, with a form, too', async () => {
-  const fake = fakeWebLlm();
   const order: string[] = [];
   const formed = ask('hi', { constraint: { kind: 'grammar', gbnf: 'root ::= "a"' } });
   const onPrefill = (): void => void order.push('prefill');
@@ -343,7 +322,6 @@ test('a prompt is told to be computed before the first token, with a form, too',
 });
 
 test('an abort stops the tokens, ends the iterator and frees the lock', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(100);
   const controller = new AbortController();
   const events = fake.chat.run(ask('hi'), controller.signal)[Symbol.asyncIterator]();
@@ -354,38 +332,35 @@ test('an abort stops the tokens, ends the iterator and frees the lock', async ()
   expect(fake.lock.held).toBe(false);
   expect(fake.pipeline.decoded).toBeLessThan(4);
   fake.pipeline.answer = () => 'next';
-  expect((await run(fake, ask('hi'))).text).toBe('next');
+  expect((await run(ask('hi'))).text).toBe('next');
 });
 
 test('an abort in a long prompt does not wait for its end', async () => {
-  const fake = fakeWebLlm();
   const controller = new AbortController();
   fake.pipeline.onForward = () => {
     if (fake.pipeline.pieces === 2) controller.abort(new Error('gone'));
   };
-  expect(await failure(run(fake, ask('x'.repeat(300)), controller.signal))).toMatchObject({
+  expect(await failure(run(ask('x'.repeat(300)), controller.signal))).toMatchObject({
     message: 'gone',
   });
   expect(fake.pipeline.pieces).toBe(3);
   expect(fake.lock.held).toBe(false);
   fake.pipeline.onForward = () => undefined;
-  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 34 } });
+  expect((await run(ask('hi'))).done).toMatchObject({ usage: { promptTokens: 34 } });
 });
 
 test('a reader that leaves frees the engine', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(100);
   for await (const event of fake.chat.run(ask('hi'), never)) if (event.type === 'delta') break;
   expect(fake.lock.held).toBe(false);
-  expect((await run(fake, ask('hi'))).text).toHaveLength(100);
+  expect((await run(ask('hi'))).text).toHaveLength(100);
 });
 
 test('a lost GPU ends the job at once, and every later one', async () => {
-  const fake = fakeWebLlm();
   fake.pipeline.onForward = () => {
     fake.loseDevice();
     return new Promise(() => undefined);
   };
-  expect(await failure(run(fake, ask('hi')))).toMatchObject({ wire: { status: 500, code: 'device_lost' } });
-  expect(await failure(run(fake, ask('hi')))).toMatchObject({ wire: { code: 'device_lost' } });
+  expect(await failure(run(ask('hi')))).toMatchObject({ wire: { status: 500, code: 'device_lost' } });
+  expect(await failure(run(ask('hi')))).toMatchObject({ wire: { code: 'device_lost' } });
 });

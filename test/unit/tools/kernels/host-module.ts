@@ -22,6 +22,9 @@ export interface HostFunction {
 /** Width of addresses, in bits. The 64-bit kernels use relaxed SIMD. */
 export type Width = 32 | 64;
 
+/** Sets a vector of tokens. */
+export const ASSIGN = 'void std::vector<int, std::...>::__assign_with_size<int*, int*>';
+
 /** Functions of llama.cpp's module that the kernels replace or call, by their signatures. @param address type of an address */
 const functionsBy = (address: number): HostFunction[] => [
   { name: 'ggml_compute_forward_mul_mat', parameters: [address, address], results: [] },
@@ -54,6 +57,7 @@ const functionsBy = (address: number): HostFunction[] => [
     results: address === I64 ? [] : [address],
   },
   { name: 'common_speculative_impl_ngram_simple::draft', parameters: [address, address], results: [] },
+  { name: ASSIGN, parameters: [address, address, address, address], results: [] },
   { name: 'common_sampler_accept', parameters: [address, I32, I32], results: [] },
   { name: 'validate_utf8', parameters: [address], results: [address] },
   { name: 'ggml_barrier', parameters: [address], results: [] },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { BARE } from '../../../../src/llama/internals/prompt-slots.ts';
 import { withoutEscapes } from '../../../../src/llama/internals/escaped-text.ts';
-import { loadKernels } from './host-module.ts';
+import { ASSIGN, loadKernels } from './host-module.ts';
 
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
 const ACTION = 'wllama_action';
@@ -38,6 +38,7 @@ function readString(at: number): Uint8Array {
 
 let written: Uint8Array[] = [];
 let actions: string[] = [];
+let drafted: number[] = [];
 let tokenized: [text: string, special: number][] = [];
 const penalized: number[] = [];
 const kernels = loadKernels({
@@ -53,6 +54,10 @@ const kernels = loadKernels({
   ) => {
     tokenized.push([Buffer.from(kernels.bytes.slice(text, text + size)).toString(), special]);
     return 0;
+  },
+  [ASSIGN]: (_to: number, first: number, end: number, count: number) => {
+    expect(end - first).toBe(4 * count);
+    drafted = [...new Int32Array(kernels.bytes.buffer, first, count)];
   },
   [ACTION]: (name: number) => {
     actions.push(readName(name));
@@ -122,19 +127,13 @@ test('states are limited in tokens, unless llama.cpp lowers its limit in bytes',
 });
 
 test('a load names a limit in MiB, which llama.cpp may lower', () => {
-  const act = (name: string): void => {
-    kernels.free();
-    const at = kernels.allocate(name.length + 1);
-    kernels.bytes.set([...encode(name), 0], at);
-    actions = [];
-    kernels.call(ACTION, at, 0);
-  };
   const limited = (before: number): number => {
     const cache = kernels.allocate(20);
     kernels.memory.setUint32(cache + 12, before, true);
     kernels.call(LIMIT_STATES, cache);
     return kernels.memory.getUint32(cache + 12, true);
   };
+  actions = [];
   act('=258load');
   expect(actions).toEqual(['load']);
   act('get_result');
@@ -157,14 +156,14 @@ test('an action whose name begins with ! computes no step; the next one does', (
   expect(actions).toEqual(['get_result', 'get_result', 'get_result']);
 });
 
-test('a load whose name begins with + looks up n-grams, and steps draft only if theirs does, too', () => {
+const act = (name: string): void => {
+  const at = kernels.allocate(name.length + 1);
+  kernels.bytes.set(encode(`${name}\0`), at);
+  kernels.call(ACTION, at, 0);
+};
+
+test('a load whose name begins with + drafts what occurred before', () => {
   kernels.free();
-  actions = [];
-  const act = (name: string): void => {
-    const at = kernels.allocate(name.length + 1);
-    kernels.bytes.set(encode(`${name}\0`), at);
-    kernels.call(ACTION, at, 0);
-  };
   /** llama.cpp's parameters of speculation after an assignment: type, and the first two n-gram maps. */
   const assigned = (type: number, ...hits: [number, number, number]) => {
     const { memory, allocate } = kernels;
@@ -180,24 +179,55 @@ test('a load whose name begins with + looks up n-grams, and steps draft only if 
       ...[0, 1, 2, 3].map((i) => memory.getUint16(to + 1502 + 2 * i, true)),
     ];
   };
-  const drafts = (): boolean => {
-    const before = kernels.originals();
-    kernels.call('common_speculative_impl_ngram_simple::draft', 0, 0);
-    return kernels.originals() > before;
-  };
   act('load');
   expect(assigned(0, 12, 48, 1)).toEqual([0, 12, 48, 1, 12]);
   act('+load');
-  expect(assigned(0, 12, 48, 1)).toEqual([6, 4, 7, 1, 12]);
+  expect(assigned(0, 12, 48, 1)).toEqual([6, 2, 11, 1, 12]);
   expect(assigned(1, 12, 48, 1)).toEqual([1, 12, 48, 1, 12]);
   expect(assigned(0, 12, 48, 2)).toEqual([0, 12, 48, 2, 12]);
-  act('get_result');
-  expect(drafts()).toBe(false);
+});
+
+/** What is drafted after tokens, each a letter, in the last of two slots. */
+function draftAfter(text: string, isWanted = true): string {
+  const { memory, allocate } = kernels;
+  kernels.free();
+  const [tokens, vector, slots, all] = [allocate(4 * text.length), allocate(12), allocate(48), allocate(8)];
+  for (let i = 0; i < text.length; i++) memory.setInt32(tokens + 4 * i, text.charCodeAt(i), true);
+  memory.setUint32(vector, tokens, true);
+  // The last token has not been computed yet.
+  memory.setUint32(vector + 4, tokens + 4 * (text.length - 1), true);
+  kernels.bytes.fill(0, slots, slots + 48);
+  memory.setUint8(slots + 24, Number(isWanted));
+  memory.setInt32(slots + 36, text.charCodeAt(text.length - 1), true);
+  memory.setUint32(slots + 40, vector, true);
+  memory.setUint32(all, slots, true);
+  memory.setUint32(all + 4, slots + 48, true);
+  drafted = [];
+  kernels.call('common_speculative_impl_ngram_simple::draft', 0, all);
+  return String.fromCharCode(...drafted);
+}
+
+test('a draft has as many tokens as occurred before, from 2 to 11, and only in a step that asks for it', () => {
   act('+get_result');
-  expect(drafts()).toBe(true);
-  act('!get_result');
-  expect(drafts()).toBe(false);
-  expect(actions).toEqual(['load', 'load', 'get_result', 'get_result', 'get_result']);
+  const cases = {
+    abcdefgab: 'cd',
+    abcdefgabcd: 'efga',
+    'abxyz,abcde;ab': 'cd',
+    'zabxyz,abcde;zab': 'xyz',
+    'ab.ab': '.a',
+    aaaaaa: 'aa',
+    abcdefb: '',
+    a: '',
+    '': '',
+    [`${'abcdefghijklmnopqrstuvwxyz'.repeat(2)}abcdefghijklm`]: 'nopqrstuvwx',
+  };
+  for (const [text, expected] of Object.entries(cases))
+    expect([text, draftAfter(text)]).toEqual([text, expected]);
+  expect(draftAfter('abcdab', false)).toBe('');
+  for (const name of ['get_result', '!get_result', 'load']) {
+    act(name);
+    expect(draftAfter('abcdab')).toBe('');
+  }
 });
 
 test('a text that begins with the mark has no token before it', () => {

@@ -8,6 +8,7 @@ import { ServiceError } from '../../../../src/base/errors/service-error.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/open-backend.ts';
 import type { BackendWriter, StorageBackend } from '../../../../src/weights/backends/storage-backend.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { ggufVariant } from '../../../support/catalogs.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { fileOf } from '../file-server.ts';
 import { openStore } from '../open-store.ts';
@@ -16,7 +17,7 @@ import { adderOf } from './adder-of.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
-const SEEDS = Number(process.env['SEEDS'] ?? 60);
+const SEEDS = 80;
 const STEPS = 400;
 const SCOPES = ['/', '/other/'];
 const never = new AbortController().signal;
@@ -30,28 +31,19 @@ const projector = writeGguf({
 /** Models that the user adds. Two share a file. */
 const MODELS = [[chat('a')], [projector, chat('b')], [projector, chat('c')]];
 /** Files of the site. One is that of a model that the user adds. */
-const SITE = [MODELS[0]?.[0] ?? chat('a'), chat('old'), chat('new')].map((bytes, index) => ({
+const SITE = [MODELS[0]?.[0] ?? chat('a'), chat('1'), chat('2'), chat('3')].map((bytes, index) => ({
   bytes,
   file: fileOf(bytes, `site/${index}.gguf`),
 }));
-/** Versions of the site, which change between restarts. */
-const CATALOGS = [
-  [0, 1],
-  [2, 1],
-].map((versions): Catalog => ({
+/** Versions of the site, which change between restarts: one variant gets other bytes, one another name. */
+const CATALOGS = [0, 2].map((version): Catalog => ({
   ownedBy: 'site',
-  models: versions.map((index, at) => ({
+  models: ['v', `v${version}`].map((name, at) => ({
     id: `site-${at}`,
     kind: 'chat',
     created: 0,
     variants: [
-      {
-        engine: 'wllama',
-        name: `v${index}`,
-        license: '',
-        contextLength: 9,
-        files: SITE[index] ? [SITE[index].file] : [],
-      },
+      ggufVariant(name, { files: SITE.slice(version + at, version + at + 1).map(({ file }) => file) }),
     ],
   })),
 }));
@@ -168,7 +160,8 @@ function startWorker(origin: Origin, scope: string, catalog: Catalog) {
       return adder.add({ type: 'add', id: null, source }, signal, () => undefined);
     },
     remove: (id: string) => adder.delete(id),
-    async load({ variants: [variant] }: Catalog['models'][number]) {
+    async load(model: number) {
+      const variant = catalog.models[model]?.variants[0];
       if (!variant || loading.has(variant.name)) return;
       loading.add(variant.name);
       await service.modelStorage.makeRoom(variant.files);
@@ -199,7 +192,7 @@ async function live(origin: Origin): Promise<void> {
   };
   const act = async (worker: Worker, scope: string): Promise<void> => {
     const abort = new AbortController();
-    const variant = `v${origin.random(3)}`;
+    const variant = ['v', 'v0', 'v2'][origin.random(3)] ?? 'v';
     const target = origin.saved.get(scope)?.[origin.random(3)]?.model.id ?? 'a';
     switch (origin.random(8)) {
       case 0:
@@ -215,7 +208,7 @@ async function live(origin: Origin): Promise<void> {
       case 5:
         return worker.service.modelStorage.makeRoom([], true);
       default:
-        return worker.load(CATALOGS[0]?.models[origin.random(2)] as Catalog['models'][number]);
+        return worker.load(origin.random(2));
     }
   };
   SCOPES.forEach(restart);

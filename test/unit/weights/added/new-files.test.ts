@@ -10,6 +10,7 @@ test('progress does not step back where a file is downloaded once more; a file t
     store: () => Promise.resolve(openStore(new MemoryBackend(), 'http://site.invalid/')),
     modelStorage: {
       makeRoom: nothing,
+      withRoom: (_files: unknown, _signal: unknown, work: () => Promise<void>) => work(),
       unfinished: { expected: async () => [], begin: nothing, end: nothing },
     },
   } as unknown as FileStorage;

@@ -1,6 +1,7 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import { openOpfsBackend } from '../../../../src/weights/backends/opfs-backend.ts';
+import { findStored } from '../../../../src/weights/find-stored.ts';
 import { readSmallFile, replace } from '../../../../src/weights/backends/storage-backend.ts';
 
 /** Bytes that a write takes at most; 0: the disk is full. */
@@ -77,6 +78,20 @@ test('once the storage has been cleared, the same worker stores again', async ()
   expect(await backend.read('a')).toBeNull();
   await replace(backend, 'a', 'after');
   expect(await (await backend.read('a'))?.text()).toBe('after\n');
+});
+
+test('a file is found by its path: the last version that is complete, for its app alone', async () => {
+  vi.stubGlobal('caches', { open: async () => ({ match: async () => undefined }) });
+  const backend = await openOpfsBackend();
+  if (!backend) throw new Error('no backend');
+  const files = ['old', 'new'].map((sha256) => ({ path: 'a.gguf', sha256, bytes: 6 }));
+  await replace(backend, 'usage', JSON.stringify({ model: { files } }));
+  for (const { sha256 } of files) {
+    await replace(backend, sha256, 'bytes');
+    await replace(backend, `${sha256}.json`, '{}');
+    expect(await findStored('/', 'a.gguf')).toMatchObject({ sha256 });
+  }
+  expect(await findStored('/other/', 'a.gguf')).toBeNull();
 });
 
 test('writes that take less than was given go on; one that takes nothing means that the storage is full', async () => {

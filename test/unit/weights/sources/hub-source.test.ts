@@ -108,7 +108,12 @@ test.each([
 ])('a file of a variant that %s', async (_, hash, sha256, isListed) => {
   const isSmall = hash === HASH_OF_SMALL;
   const listing = [file('model.gguf', isSmall ? { lfs: undefined, size: 3 } : {})];
-  tree = (response, page) => response.end(page === 1 ? JSON.stringify(listing) : 'abc');
+  tree = (response, page) => {
+    // The first answer with the file breaks off.
+    if (page !== 2) return response.end(page === 1 ? JSON.stringify(listing) : 'abc');
+    response.setHeader('content-length', 3);
+    response.write('a', () => response.destroy());
+  };
   const pinned = { ...hub, sha256: { 'model.gguf': sha256 } };
   const listed = listHubFiles({ ...variant, hub: pinned }, pinned, endpoint, never);
   if (isListed) expect(await listed).toMatchObject([{ sha256: hash, bytes: isSmall ? 3 : 100 }]);
