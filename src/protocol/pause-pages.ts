@@ -5,6 +5,8 @@ import { nameIn, requestsRun } from './locks.ts';
 const PAUSE_MS = 1000;
 /** How long the message may take to reach the pages. */
 const MESSAGE_MS = 50;
+/** How long requests that began before it may run. The rest of the pause is for the service worker. */
+const DRAIN_MS = 400;
 
 /** Name of the BroadcastChannel; a message is the end of the pause, in milliseconds since 1970. */
 const pauseChannel = (scope: string): string => `${nameIn(scope)}:pause`;
@@ -12,15 +14,17 @@ const pauseChannel = (scope: string): string => `${nameIn(scope)}:pause`;
 /**
  * Pauses the app's pages while a service worker stops. If a page sends a request meanwhile, Chromium starts the
  * worker again, and the version that is to replace it waits for up to 5 minutes.
- * @returns whether no request runs, also none that began before the pause
+ * @returns whether no request runs, also none that began before the pause: a page may send one after another
  */
 export async function pausePages(locks: LockManager, scope: string): Promise<boolean> {
-  if (await requestsRun(locks, scope)) return false;
   const channel = new BroadcastChannel(pauseChannel(scope));
   channel.postMessage(Date.now() + PAUSE_MS);
   channel.close();
-  await delay(MESSAGE_MS);
-  return !(await requestsRun(locks, scope));
+  for (let waited = 0; waited < DRAIN_MS; waited += MESSAGE_MS) {
+    await delay(MESSAGE_MS);
+    if (!(await requestsRun(locks, scope))) return true;
+  }
+  return false;
 }
 
 /** Pauses this page when it is asked to. Only a busy loop holds back the page's own requests. */

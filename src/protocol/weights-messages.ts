@@ -98,7 +98,7 @@ export interface StoredVariant {
   paused: boolean;
   /** Whether it is in memory, or being loaded. */
   inUse: boolean;
-  /** Milliseconds since 1970 of its last load; null: none is known. */
+  /** Milliseconds since 1970 of its last load, or of its adding; null: none is known. */
   lastUsed: number | null;
 }
 

@@ -1,7 +1,7 @@
 import { z } from '#base/full-zod';
 
 import { addedVariantName, weightBytes, weightFile, type WeightFile } from '#catalog';
-import { Mutex } from '#base';
+import { Mutex, untilFailure } from '#base';
 import { INDEX, parseStored } from './backends/storage-backend.ts';
 import type { WeightStore } from './weight-store.ts';
 
@@ -31,14 +31,11 @@ export const NO_ENTRY: UsageEntry = { models: [], used: 0, files: [], unfinished
 export class UsageIndex {
   readonly #store: () => Promise<Pick<WeightStore, 'notes'>>;
   readonly #writing = new Mutex();
-  #entries: Promise<Map<string, UsageEntry>> | null = null;
+  /** Reads the index once, and again after a failure: an index that could not be read must not be overwritten. */
+  readonly entries = untilFailure(() => this.#read());
 
   constructor(store: () => Promise<Pick<WeightStore, 'notes'>>) {
     this.#store = store;
-  }
-
-  entries(): Promise<Map<string, UsageEntry>> {
-    return (this.#entries ??= this.#read());
   }
 
   /** Changes a variant's entry. Of its files, the path, size and hash are kept. */
@@ -56,7 +53,7 @@ export class UsageIndex {
 
   /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
-    const text = await (await this.#store()).notes.note(INDEX).catch(() => null);
+    const text = await (await this.#store()).notes.note(INDEX);
     const entries = Object.entries(parseStored(text, indexSchema) ?? {});
     return new Map(entries.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])));
   }

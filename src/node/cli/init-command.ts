@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { parseFlags, UsageError } from './arguments.ts';
@@ -87,17 +87,29 @@ function whatIsLeft(folder: string): string {
   const models = join(folder, 'models');
   const steps = [
     ...(existsSync(models) ? [] : [`Download the weights: npx localtext pull --to ${shown(models)}`]),
-    // The folder of a framework's public files.
-    ...(existsSync(join(folder, '../package.json')) ? [START_WITH_BUNDLER] : []),
-    START_IN_PAGE,
-    [
-      'Serve the folder over https or from localhost. `isolation` gives the pages WASM threads; leave it out if they embed',
-      '   pages of other origins or open sign-in popups.',
-    ].join('\n'),
-    'When it is deployed: npx localtext doctor <url>',
+    ...(isExtension(folder) ? [START_IN_EXTENSION] : stepsOfSite(folder)),
   ];
   return ['', 'Left to do:', ...steps.map((step, index) => `${index + 1}. ${step}`)].join('\n');
 }
+
+const isExtension = (folder: string): boolean => {
+  const manifest = join(folder, 'manifest.json');
+  return existsSync(manifest) && readFileSync(manifest, 'utf8').includes('"manifest_version"');
+};
+
+const START_IN_EXTENSION =
+  'Start it in an offscreen page, as examples/chrome-extension does, and load the folder in chrome://extensions.';
+
+const stepsOfSite = (folder: string): string[] => [
+  // The folder of a framework's public files.
+  ...(existsSync(join(folder, '../package.json')) ? [START_WITH_BUNDLER] : []),
+  START_IN_PAGE,
+  [
+    'Serve the folder over https or from localhost. `isolation` gives the pages WASM threads; leave it out if they embed',
+    '   pages of other origins or open sign-in popups.',
+  ].join('\n'),
+  'When it is deployed: npx localtext doctor <url>',
+];
 
 const START_WITH_BUNDLER = [
   "If a bundler builds the app: install the package in it (npm install …/localtext-0.1.0.tgz), and in the app's code",

@@ -3,6 +3,9 @@ import { expect, test, vi } from 'vitest';
 import { holdLock, requestLock } from '../../../src/protocol/locks.ts';
 import { pausePages, pauseWhenAsked } from '../../../src/protocol/pause-pages.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
+
+virtualTime();
 
 const NOW = 1_700_000_000_000;
 
@@ -33,13 +36,18 @@ test.each([
   expect(pauseFor(data)).toBeCloseTo(expected, -1);
 });
 
-test('a request that begins before the pages pause is found, and none pauses them', async () => {
+test.each([
+  [200, true],
+  [60_000, false],
+])('a request of %d ms that begins before the pages pause is waited for: %s', async (ms, isOver) => {
   const { manager } = new FakeLocks();
-  const postMessage = vi.fn(() => void holdLock(manager, requestLock('/', '1')));
+  const postMessage = vi.fn(() => {
+    void holdLock(manager, requestLock('/', '1')).then((release) => sleep(ms).then(release));
+  });
   vi.stubGlobal('BroadcastChannel', function () {
     return { postMessage, close: () => undefined };
   });
-  for (let update = 0; update < 2; update++) expect(await pausePages(manager, '/')).toBe(false);
+  expect(await pausePages(manager, '/')).toBe(isOver);
   expect(postMessage).toHaveBeenCalledOnce();
 });
 

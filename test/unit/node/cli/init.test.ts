@@ -296,8 +296,10 @@ test.each(['\u001B[31mred', 'a\u009Bb', 'a\nb', 'a\u202Eb'])(
   },
 );
 
-test('a folder beside a package.json: the steps for a bundler come first', async () => {
+test('the steps that are left suit a page, a bundler and an extension', async () => {
   expect((await init(site)).output).not.toContain("from 'localtext'");
   await fill(base, { 'package.json': '{}' });
   expect((await init(site)).output).toMatch(/from 'localtext'[^]*from '\.\/localtext\/localtext\.js'/);
+  await fill(site, { 'manifest.json': '{"manifest_version": 3}' });
+  expect((await init(site)).output).toMatch(/\n2\. Start it in an offscreen page, [^\n]+$/);
 });

@@ -112,19 +112,17 @@ function startWorker(origin: Origin, scope: string, catalog: Catalog) {
     read: (name) => during(() => disk.read(name)),
     async write(name): Promise<BackendWriter> {
       const writer = await during(() => disk.write(name));
+      const replace = (content: (old: Blob) => Blob) =>
+        change(async () => {
+          const bytes = await bytesOf(content((await disk.read(name)) ?? new Blob()));
+          // Nothing is written after the end.
+          if (!isDead) await writer.write(bytes, 0);
+        });
       return {
         ...writer,
         // As in a file, a shorter text does not remove the end of a longer one, before it is cut off.
-        write: (bytes) =>
-          change(async () => {
-            const rest = (await disk.read(name))?.slice(bytes.length) ?? '';
-            await writer.write(await bytesOf(new Blob([bytes, rest])), 0);
-          }),
-        resize: (size) =>
-          change(async () => {
-            const old = await disk.read(name);
-            if (old && old.size > size) await writer.write(await bytesOf(old.slice(0, size)), 0);
-          }),
+        write: (bytes) => replace((old) => new Blob([bytes, old.slice(bytes.length)])),
+        resize: (size) => replace((old) => old.slice(0, size)),
       };
     },
     remove: (name) => during(() => disk.remove(name)),
