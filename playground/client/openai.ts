@@ -19,7 +19,7 @@ async function create(): Promise<OpenAI> {
     // Show errors at once, with a Retry button, instead of retrying silently.
     maxRetries: 0,
     timeout: 60 * 60 * 1000,
-    fetch: fetchWithFreshKey,
+    fetch: Object.assign(fetchWithFreshKey, { Response }),
   });
 }
 

@@ -72,7 +72,7 @@ const allMiniLmInt8: VariantOf<'transformers'> = {
     'config.json': [522, '0e353a830e95e6f012675b8e158eceb06540cf5cbe836149f49450622428eb14'],
     'tokenizer.json': [466247, 'f068f4c4a4337d192ac66f5da92f5d1076180a6cb0bea63b13814c4ef97409f5'],
     'tokenizer_config.json': [325, 'd892399b67378cc901c99686d435b9a8763ba0faf913539e1cf280353c131d7e'],
-    'onnx/model.onnx': [23614673, '03c5f4e304ded2d55d61d0029acee19d84e7f454401535f5eed07b59a2b0c691'],
+    'onnx/model.onnx': [23610634, 'b6db4f7ff62999d02e248973906a3c222e8742aa25e6a3fec62ed8e9c47dddda'],
   }),
 };
 

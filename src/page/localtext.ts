@@ -51,7 +51,11 @@ export class Localtext extends EventTarget {
    * Function for `new OpenAI({ baseURL, fetch })`: aborts reach the engine before the answer begins, and
    * without streaming.
    */
-  readonly fetch: typeof fetch = (input, init) => fetchV1(input, init);
+  readonly fetch: typeof fetch = Object.assign(
+    (...[input, init]: Parameters<typeof fetch>) => fetchV1(input, init),
+    // Without its `Response`, openai fetches a `data:` URL before it sends a file, which most policies refuse.
+    { Response },
+  );
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys;
   /** The stored models: list, delete, pause, cancel, export, import. */

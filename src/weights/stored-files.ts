@@ -63,8 +63,7 @@ export class StoredFiles {
     if (!isRecorded && (await this.#backend.read(checkpointName(sha256)))) return false;
     const record = await this.record(file);
     const blob = await this.#backend.read(sha256);
-    if (record && record.bytes !== bytes && blob?.size === record.bytes)
-      throw sizeDiffers(file, `has ${record.bytes} bytes`);
+    requireSize(file, record, blob);
     const chunks = blob && record ? await intactChunks(blob, record) : [];
     if (blob?.size === bytes) {
       if (chunks.length === record?.chunks.length) return true;
@@ -146,6 +145,11 @@ export class StoredFiles {
   #read(name: string): Promise<string | null> {
     return readSmallFile(this.#backend, name);
   }
+}
+
+function requireSize(file: WeightFile, record: IntegrityRecord | null, blob: Blob | null): void {
+  if (blob && blob.size === record?.bytes && blob.size !== file.bytes)
+    throw sizeDiffers(file, `has ${blob.size} bytes`);
 }
 
 async function chunksIfSound(file: WeightFile, blob: Blob, signal?: AbortSignal): Promise<string[] | null> {

@@ -64,6 +64,13 @@ test('chat and embeddings on threads run under it, without a violation anywhere'
   expect(chat.usage?.completion_tokens).toBe(4);
   expect(chat.system_fingerprint).toContain('wasm-2t');
   expect((await embed(page, key, 'jade-mole-4', 'a cat'))[0]).toHaveLength(384);
+  // Refused for its model, after openai has found how to send a file.
+  await page.evaluate(async (apiKey) => {
+    const file = new File(['a'], 'a.wav');
+    const { fetch, baseURL } = await window.localtext;
+    const client = new window.OpenAI({ apiKey, baseURL, fetch, dangerouslyAllowBrowser: true });
+    await client.audio.transcriptions.create({ file, model: 'jade-mole-4' }).catch(() => undefined);
+  }, key);
   expect(site.asked).toContainEqual(
     expect.stringMatching(/^\/localtext\/wasm\/wllama-worker-[\da-f]{8}\.js$/),
   );

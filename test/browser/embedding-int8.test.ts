@@ -68,7 +68,7 @@ test('MiniLM in 8 bits is near MiniLM in 32, and a vector does not depend on wha
   expect(small.alone).toEqual(small.together);
   for (const [at, vector] of small.together.entries()) {
     const cosine = dot(vector, full.together[at]);
-    expect(cosine, texts[at]).toBeGreaterThanOrEqual(0.995);
+    expect(cosine, texts[at]).toBeGreaterThanOrEqual(0.997);
     expect(cosine, texts[at]).toBeLessThan(1 - 1e-6);
   }
 });

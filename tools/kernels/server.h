@@ -78,6 +78,8 @@ EXPORT(run_step) void run_step(SERVER) {
 /** As many tokens are drafted as were found: a column of a step takes a third of the time of a step of its own. */
 #define LEAST_FOUND 2
 #define MOST_FOUND 11
+/** So many more must be found after a draft that was all wrong, until one is right. */
+#define MORE_FOUND 3
 /** Bytes of `common_params_speculative` in which its n-gram parameters lie. */
 #define SEARCHED 2048
 
@@ -136,6 +138,9 @@ EXPORT(assign_speculation) ASSIGNED assign_speculation(speculation *to, const sp
   RETURN_ASSIGNED(to)
 }
 
+/** Of the last step that might draft: the number of tokens before it, whether it did, and how many more had to be found. */
+extern __attribute__((address_space(1))) int32_t last_size, has_drafted, more_found;
+
 /**
  * Drafts what followed the longest run of tokens like the last ones; of the same length, the latest. Drafted tokens have no log
  * probabilities, and several replies fill a step without drafts: the step says whether to draft.
@@ -145,16 +150,21 @@ EXPORT(draft) void draft(void *drafter, all_parameters *all) {
   for (draft_parameters *each = all->first; is_drafting && each < all->end; each++) {
     if (!each->is_wanted) continue;
     const int32_t *const text = each->text->first;
-    const ptrdiff_t size = each->text->end - text;
-    ptrdiff_t longest = LEAST_FOUND - 1, next = size;
-    for (ptrdiff_t at = size - 1; at > 0 && longest < MOST_FOUND; at--) {
+    const int32_t size = (int32_t)(each->text->end - text), added = size - last_size;
+    // More than a token is added where a drafted one was right; another number where a reply begins.
+    if (added != 1) more_found = 0;
+    else if (has_drafted) more_found = MORE_FOUND;
+    int32_t longest = LEAST_FOUND - 1 + more_found, next = size;
+    for (int32_t at = size - 1; at > 0 && longest < MOST_FOUND; at--) {
       if (text[at - 1] != each->last) continue;
-      const ptrdiff_t most = size - at < MOST_FOUND ? size - at : MOST_FOUND;
-      ptrdiff_t found = 1;
+      const int32_t most = size - at < MOST_FOUND ? size - at : MOST_FOUND;
+      int32_t found = 1;
       while (found < most && at > found && text[at - 1 - found] == text[size - found]) found++;
       if (found > longest) next = at, longest = found;
     }
-    if (next < size) assign_tokens(each->result, text + next, text + next + longest, longest);
+    last_size = size;
+    has_drafted = next < size;
+    if (has_drafted) assign_tokens(each->result, text + next, text + next + longest, longest);
   }
 }
 

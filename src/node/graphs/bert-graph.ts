@@ -42,36 +42,27 @@ export function bertInt8Graph(
   outliers: OutlierChannels,
 ): Uint8Array {
   const graph = new GraphBuilder();
-  return buildBert(graph, config, int8Operators(graph, tensor, { hidden: config.hidden_size, outliers }));
+  const { hidden_size: hidden, num_attention_heads: heads } = config;
+  return buildBert(graph, config, int8Operators(graph, tensor, { hidden, heads, outliers }));
 }
+
+const ATTENTION_MASK = 'attention_mask';
 
 /**
  * The encoder, its weights taken as `operators` does.
  * Source of the architecture: Devlin et al., "BERT", 2018, in the tensor names of Hugging Face's BertModel.
  */
 function buildBert(graph: GraphBuilder, config: BertConfig, operators: BertOperators): Uint8Array {
-  const { hidden_size: hidden, num_attention_heads: heads } = config;
-  const headSize = hidden / heads;
+  const { hidden_size: hidden } = config;
 
   const inputIds = graph.input('input_ids', 'int64', ['batch_size', 'sequence_length']);
-  const attentionMask = graph.input('attention_mask', 'int64', ['batch_size', 'sequence_length']);
+  graph.input(ATTENTION_MASK, 'int64', ['batch_size', 'sequence_length']);
   const tokenTypeIds = graph.input('token_type_ids', 'int64', ['batch_size', 'sequence_length']);
 
   const zero = graph.constant('zero', 'int64', [0], [1]);
   const one = graph.constant('one', 'int64', [1], [1]);
   const two = graph.constant('two', 'int64', [2], [1]);
-  const splitShape = graph.constant('split_shape', 'int64', [0, 0, heads, headSize], [4]);
-  const mergedShape = graph.constant('merged_shape', 'int64', [0, 0, hidden], [3]);
-  const maskAxes = graph.constant('mask_axes', 'int64', [1, 2], [2]);
-  const scale = graph.constant('scale', 'float32', [1 / Math.sqrt(headSize)]);
-  const oneFloat = graph.constant('one_float', 'float32', [1]);
-  const masked = graph.constant('masked', 'float32', [-1e9]);
-
-  // 0 where a token counts, -1e9 where it is padding: [batch, 1, 1, sequence].
-  const maskFloat = graph.node('Cast', [attentionMask], 'mask.float', { to: 1 });
-  const maskWide = graph.node('Unsqueeze', [maskFloat, maskAxes], 'mask.wide');
-  const maskInverse = graph.node('Sub', [oneFloat, maskWide], 'mask.inverse');
-  const maskBias = graph.node('Mul', [maskInverse, masked], 'mask.bias');
+  const attention = operators.attention ?? plainAttention(graph, config, operators);
 
   const shape = graph.node('Shape', [inputIds], 'input.shape');
   const length = graph.node('Slice', [shape, one, two, zero], 'input.length');
@@ -84,14 +75,51 @@ function buildBert(graph: GraphBuilder, config: BertConfig, operators: BertOpera
   const embeddings = graph.node('Add', [wordsAndTypes, positions], 'embeddings.sum');
   let state = operators.layerNorm(embeddings, 'embeddings.LayerNorm');
 
+  for (let index = 0; index < config.num_hidden_layers; index++) {
+    const layer = `encoder.layer.${index}`;
+    const attended = operators.linear(
+      attention(state, `${layer}.attention.self`),
+      `${layer}.attention.output.dense`,
+    );
+    const attendedSum = graph.node('Add', [attended, state.residual], `${layer}.attention.sum`);
+    const attentionState = operators.layerNorm(attendedSum, `${layer}.attention.output.LayerNorm`);
+
+    const contracted = operators.feedForward(attentionState, layer);
+    const sum = graph.node('Add', [contracted, attentionState.residual], `${layer}.output.sum`);
+    const last = index === config.num_hidden_layers - 1;
+    state = operators.layerNorm(sum, `${layer}.output.LayerNorm`, last ? 'last_hidden_state' : undefined);
+  }
+
+  graph.output(state.residual, 'float32', ['batch_size', 'sequence_length', hidden]);
+  return graph.build('bert', { '': 17, [MICROSOFT]: 1 });
+}
+
+/** Attention in ONNX's own operators, for texts of several lengths. */
+function plainAttention(
+  graph: GraphBuilder,
+  { hidden_size: hidden, num_attention_heads: heads }: BertConfig,
+  operators: BertOperators,
+): NonNullable<BertOperators['attention']> {
+  const headSize = hidden / heads;
+  const splitShape = graph.constant('split_shape', 'int64', [0, 0, heads, headSize], [4]);
+  const mergedShape = graph.constant('merged_shape', 'int64', [0, 0, hidden], [3]);
+  const maskAxes = graph.constant('mask_axes', 'int64', [1, 2], [2]);
+  const scale = graph.constant('scale', 'float32', [1 / Math.sqrt(headSize)]);
+  const oneFloat = graph.constant('one_float', 'float32', [1]);
+  const masked = graph.constant('masked', 'float32', [-1e9]);
+
+  // 0 where a token counts, -1e9 where it is padding: [batch, 1, 1, sequence].
+  const maskFloat = graph.node('Cast', [ATTENTION_MASK], 'mask.float', { to: 1 });
+  const maskWide = graph.node('Unsqueeze', [maskFloat, maskAxes], 'mask.wide');
+  const maskInverse = graph.node('Sub', [oneFloat, maskWide], 'mask.inverse');
+  const maskBias = graph.node('Mul', [maskInverse, masked], 'mask.bias');
+
   const splitHeads = (input: string, name: string, perm: number[]): string => {
     const split = graph.node('Reshape', [input, splitShape], `${name}.split`);
     return graph.node('Transpose', [split], `${name}.heads`, { perm });
   };
 
-  for (let index = 0; index < config.num_hidden_layers; index++) {
-    const layer = `encoder.layer.${index}`;
-    const self = `${layer}.attention.self`;
+  return (state, self) => {
     const query = splitHeads(operators.linear(state, `${self}.query`), `${self}.query`, [0, 2, 1, 3]);
     const key = splitHeads(operators.linear(state, `${self}.key`), `${self}.key`, [0, 2, 3, 1]);
     const value = splitHeads(operators.linear(state, `${self}.value`), `${self}.value`, [0, 2, 1, 3]);
@@ -101,19 +129,8 @@ function buildBert(graph: GraphBuilder, config: BertConfig, operators: BertOpera
     const shares = graph.node('Softmax', [scores], `${self}.shares`, { axis: -1 });
     const context = graph.node('MatMul', [shares, value], `${self}.context`);
     const gathered = graph.node('Transpose', [context], `${self}.gathered`, { perm: [0, 2, 1, 3] });
-    const merged = graph.node('Reshape', [gathered, mergedShape], `${self}.merged`);
-    const attended = operators.linear(merged, `${layer}.attention.output.dense`);
-    const attendedSum = graph.node('Add', [attended, state.residual], `${layer}.attention.sum`);
-    const attention = operators.layerNorm(attendedSum, `${layer}.attention.output.LayerNorm`);
-
-    const contracted = operators.feedForward(attention, layer);
-    const sum = graph.node('Add', [contracted, attention.residual], `${layer}.output.sum`);
-    const last = index === config.num_hidden_layers - 1;
-    state = operators.layerNorm(sum, `${layer}.output.LayerNorm`, last ? 'last_hidden_state' : undefined);
-  }
-
-  graph.output(state.residual, 'float32', ['batch_size', 'sequence_length', hidden]);
-  return graph.build('bert', { '': 17, [MICROSOFT]: 1 });
+    return graph.node('Reshape', [gathered, mergedShape], `${self}.merged`);
+  };
 }
 
 /** Positions of the tensors in a safetensors file. @throws FormatError */

@@ -113,19 +113,19 @@ export class GraphBuilder {
     return name;
   }
 
-  /** Adds a node and returns the name of its one output. */
-  node(
+  /** Adds a node and returns the names of its outputs. */
+  node<Output extends string | readonly string[]>(
     operator: string,
     inputs: readonly string[],
-    output: string,
+    output: Output,
     attributes: Record<string, Attribute> = {},
     domain = '',
-  ): string {
+  ): Output {
     this.#nodes.push([
       1,
       [
         ...inputs.map((input): Field => [1, input]),
-        [2, output],
+        ...[output].flat().map((each): Field => [2, each]),
         [4, operator],
         ...Object.entries(attributes).map(([name, value]): Field => [5, attribute(name, value)]),
         [7, domain],

@@ -17,6 +17,8 @@ export interface BertOperators {
   layerNorm(input: string, name: string, output?: string): NormalizedState;
   /** The product with `<name>.weight`, and `<name>.bias` added. */
   linear(input: string | NormalizedState, name: string): string;
+  /** Heads' weighted values for `<self>.query`, `key` and `value`, side by side. Absent: attention in ONNX's own operators. */
+  attention?(state: NormalizedState, self: string): string;
   /** `<layer>.intermediate.dense`, GELU and `<layer>.output.dense`. */
   feedForward(state: NormalizedState, layer: string): string;
 }
@@ -118,6 +120,45 @@ export function pickColumns({ data, rows, columns }: Matrix, wanted: readonly nu
   return { data: picked, rows, columns: wanted.length };
 }
 
+/** Matrices below each other. */
+function stackRows(parts: readonly Matrix[]): Matrix {
+  const data = Float32Array.from(parts.flatMap((part) => [...part.data]));
+  const { columns = 0 } = parts[0] ?? {};
+  return { data, rows: data.length / columns, columns };
+}
+
+const asColumn = ({ data }: Matrix): Matrix => ({ data, rows: data.length, columns: 1 });
+
+/** Hadamard matrix: symmetric, and its own inverse. @param size a power of two */
+function hadamard(size: number): Float32Array {
+  const sign = (bits: number): number => (bits === 0 ? 1 : -sign(bits & (bits - 1)));
+  return Float32Array.from(
+    { length: size * size },
+    (_, i) => sign(Math.floor(i / size) & (i % size)) / Math.sqrt(size),
+  );
+}
+
+/** Each `size` columns multiplied by a Hadamard matrix, which spreads what is in one of them over all. */
+export function rotateColumns({ data, rows, columns }: Matrix, size: number): Matrix {
+  const factors = hadamard(size);
+  const rotated = data.map((_, i) => {
+    const from = i - (i % size);
+    let sum = 0;
+    for (let j = 0; j < size; j++) sum += (data[from + j] ?? 0) * (factors[j * size + (i % size)] ?? 0);
+    return sum;
+  });
+  return { data: rotated, rows, columns };
+}
+
+/** The same of each `size` rows. */
+function rotateRows({ data, rows, columns }: Matrix, size: number): Matrix {
+  const turned = rotateColumns({ data: transpose(data, rows, columns), rows: columns, columns: rows }, size);
+  return { data: transpose(turned.data, columns, rows), rows, columns };
+}
+
+/** Number of neighbouring dimensions of a state that are rotated together. Each outlier channel is in another such block. */
+const BLOCK = 32;
+
 /**
  * Divisors for the products, by the number of a hidden dimension in which a model's states are far out. Powers of two,
  * so that nothing is lost by it.
@@ -129,17 +170,25 @@ const FAR_UNITS = 8;
 
 /**
  * Weights in signed bytes with a scale per output; activations are quantized as they come, with one scale for all. Large
- * values would take the precision of the others, so known outlier channels are kept out: state dimensions are divided and
- * their weights multiplied, which is exact; the feed-forward units that write most into one dimension stay in float32.
+ * values would take the precision of the others. So known outlier channels are divided and their weights multiplied; states
+ * and values are rotated in blocks, and the following weights, too; all of that is exact. The feed-forward units that write
+ * most into one dimension stay in float32.
  * @param tensorOf one of the model's tensors by its name; of one axis: one row
  */
 export function int8Operators(
   graph: GraphBuilder,
   tensorOf: (name: string) => Matrix,
-  { hidden, outliers }: { hidden: number; outliers: OutlierChannels },
+  { hidden, heads, outliers }: { hidden: number; heads: number; outliers: OutlierChannels },
 ): BertOperators {
+  const headSize = hidden / heads;
   const stateFactors = Float32Array.from({ length: hidden }, (_, dimension) => outliers[dimension] ?? 1);
   graph.tensor('far_factors', stateFactors, [hidden]);
+  const rotation = graph.tensor('rotation', hadamard(BLOCK), [BLOCK, BLOCK]);
+  const blockShape = graph.constant('block_shape', 'int64', [0, 0, hidden / BLOCK, BLOCK], [4]);
+  const stateShape = graph.constant('state_shape', 'int64', [0, 0, hidden], [3]);
+  const partLengths = graph.constant('part_lengths', 'int64', [hidden, hidden, hidden], [3]);
+  /** Weights for the states that products take. */
+  const forStates = (weight: Matrix): Matrix => rotateColumns(scaleColumns(weight, stateFactors), BLOCK);
   function vector(name: string, data: Float32Array): string {
     return graph.tensor(name, data, [data.length]);
   }
@@ -199,32 +248,45 @@ export function int8Operators(
       const shifts = shift.map((value, i) => value / (factors[i] ?? 1));
       const scaled = graph.node('Mul', [unit, vector(`${name}.weight`, gains)], `${name}.scaled`);
       const to = output ?? `${name}.output`;
-      const forProducts = graph.node('Add', [scaled, vector(`${name}.bias`, shifts)], to);
-      if (output !== undefined) return { forProducts, residual: forProducts };
-      const residual = graph.node('Mul', [forProducts, 'far_factors'], `${name}.residual`);
+      const divided = graph.node('Add', [scaled, vector(`${name}.bias`, shifts)], to);
+      if (output !== undefined) return { forProducts: divided, residual: divided };
+      const residual = graph.node('Mul', [divided, 'far_factors'], `${name}.residual`);
+      const blocks = graph.node('Reshape', [divided, blockShape], `${name}.blocks`);
+      const rotated = graph.node('MatMul', [blocks, rotation], `${name}.rotated`);
+      const forProducts = graph.node('Reshape', [rotated, stateShape], `${name}.for_products`);
       return { forProducts, residual };
     },
 
-    linear(input: string | NormalizedState, name: string): string {
-      const weight = tensorOf(`${name}.weight`);
-      const bias = tensorOf(`${name}.bias`).data;
-      if (typeof input === 'string') return product(input, weight, name, bias);
-      return product(input.forProducts, scaleColumns(weight, stateFactors), name, bias);
+    /** One product makes all three. */
+    attention(state: NormalizedState, self: string): string {
+      const stacked = (tensor: (part: string) => Matrix): Matrix =>
+        stackRows([tensor('query'), tensor('key'), rotateRows(tensor('value'), headSize)]);
+      const weight = stacked((part) => tensorOf(`${self}.${part}.weight`));
+      const bias = stacked((part) => asColumn(tensorOf(`${self}.${part}.bias`)));
+      const sum = product(state.forProducts, forStates(weight), self, bias.data);
+      const parts = ['query', 'key', 'value'].map((part) => `${self}.${part}`);
+      graph.node('Split', [sum, partLengths], parts, { axis: -1 });
+      return graph.node('MultiHeadAttention', parts, `${self}.merged`, { num_heads: heads }, MICROSOFT);
+    },
+
+    linear(input: string, name: string): string {
+      const weight = rotateColumns(tensorOf(`${name}.weight`), headSize);
+      return product(input, weight, name, tensorOf(`${name}.bias`).data);
     },
 
     feedForward(state: NormalizedState, layer: string): string {
       const [expand, contract] = [`${layer}.intermediate.dense`, `${layer}.output.dense`];
-      const expanding = scaleColumns(tensorOf(`${expand}.weight`), stateFactors);
+      const expanding = tensorOf(`${expand}.weight`);
       const expandBias = tensorOf(`${expand}.bias`);
       const contracting = tensorOf(`${contract}.weight`);
       const [far, near] = parted(contracting);
 
       const nearBias = pickColumns(expandBias, near).data;
-      const nearUnits = product(state.forProducts, pickRows(expanding, near), expand, nearBias);
+      const nearUnits = product(state.forProducts, forStates(pickRows(expanding, near)), expand, nearBias);
       const nearGelu = graph.node('FastGelu', [nearUnits], `${layer}.intermediate.gelu`, {}, MICROSOFT);
       const nearSum = product(nearGelu, pickColumns(contracting, near), contract);
 
-      const farUnits = floatProduct(state.forProducts, pickRows(expanding, far), `${expand}.far`);
+      const farUnits = floatProduct(state.residual, pickRows(expanding, far), `${expand}.far`);
       const farBias = vector(`${expand}.far.bias`, pickColumns(expandBias, far).data);
       const farBiased = graph.node('Add', [farUnits, farBias], `${expand}.far.output`);
       const farGelu = graph.node('Gelu', [farBiased], `${layer}.intermediate.far.gelu`, {}, MICROSOFT);

@@ -2,7 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { isExecutable } from '../../support/find-browser.ts';
 
-const WEBKIT_FOLDERS = ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/webkit2gtk-4.1`);
+/** Folders beside those of `PATH`. */
+const FOLDERS = [
+  ...['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/webkit2gtk-4.1`),
+  '/usr/sbin',
+];
 
 const programs = {
   firefox: { names: ['firefox-esr', 'firefox'], packages: ['firefox-esr'], variable: 'LOCALTEXT_FIREFOX' },
@@ -17,11 +21,12 @@ const programs = {
     variable: 'LOCALTEXT_MINIBROWSER',
   },
   xvfb: { names: ['Xvfb'], packages: ['xvfb'], variable: 'LOCALTEXT_XVFB' },
+  nginx: { names: ['nginx'], packages: ['nginx-light'], variable: 'LOCALTEXT_NGINX' },
 };
 
 /**
- * Path of a program that drives a browser: named by its variable, or installed; else apt installs it (Debian, as root).
- * @throws Error that says what to install. A browser that is missing is a failure, never a skipped test.
+ * Path of a program that drives a browser, or of nginx: named by its variable, or installed; else apt installs it (Debian, as root).
+ * @throws Error that says what to install. One that is missing is a failure, never a skipped test.
  */
 export function findProgram(which: keyof typeof programs): string {
   const { names, packages, variable } = programs[which];
@@ -42,6 +47,6 @@ export function findProgram(which: keyof typeof programs): string {
 }
 
 function find(names: string[]): string | null {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...WEBKIT_FOLDERS];
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...FOLDERS];
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable) ?? null;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { BrowserContext } from 'playwright';
 import { expect, inject } from 'vitest';
 
+import { ask as askModel, embed } from '../../support/ask-page.ts';
 import { ask, openExample } from './drive.ts';
 import { linkModels } from './models.ts';
 import { startNginx } from './nginx.ts';
@@ -20,20 +21,11 @@ export async function chatAndEmbed(context: BrowserContext, url: string): Promis
   const request = page.waitForRequest(/\/v1\/chat\/completions$/, { timeout: 120_000 });
   expect(await ask(page)).toMatch(/\w{3}/);
   const authorization = (await request).headers()['authorization'] ?? '';
-  // Whole answers, where the example streams.
-  const { dimensions, whole } = await page.evaluate(async (key) => {
-    const post = (path: string, body: object) =>
-      fetch(`/v1/${path}`, { method: 'POST', headers: { authorization: key }, body: JSON.stringify(body) });
-    const { data } = (await (await post('embeddings', { model: 'jade-mole-4', input: 'owl' })).json()) as {
-      data: [{ embedding: number[] }];
-    };
-    const messages = [{ role: 'user', content: 'Say one.' }];
-    const chat = await post('chat/completions', { model: 'amber-phoenix-4', messages, max_tokens: 4 });
-    const { choices } = (await chat.json()) as { choices: [{ message: { content: string } }] };
-    return { dimensions: data[0].embedding.length, whole: choices[0].message.content };
-  }, authorization);
-  expect(dimensions).toBe(384);
-  expect(whole).not.toBe('');
+  const key = authorization.replace('Bearer ', '');
+  expect((await embed(page, key, 'jade-mole-4', 'owl'))[0]).toHaveLength(384);
+  // A whole answer, where the example streams.
+  const { choices } = await askModel(page, key, 'amber-phoenix-4', 'Say one.', { max_tokens: 4 });
+  expect(choices[0]?.message.content).toMatch(/./);
   expect(faults).toEqual([]);
   await page.close();
 }

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { RunningServer } from './vite-server.ts';
+import { findProgram } from '../../browsers/support/find-program.ts';
 import { atEnd } from '../../support/at-end.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -13,7 +13,7 @@ export async function startNginx(
   folders: Readonly<Record<string, string>>,
   port: number,
 ): Promise<RunningServer> {
-  const program = findNginx();
+  const program = findProgram('nginx');
   const folder = await tempFolder('nginx');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -46,22 +46,6 @@ export async function startNginx(
   }
   await stop();
   throw new Error(`nginx does not answer at ${url}:\n${said}`);
-}
-
-/** An nginx that is installed, or one from apt. */
-function findNginx(): string {
-  const present = (): string | undefined =>
-    [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
-      .map((folder) => join(folder, 'nginx'))
-      .find((path) => existsSync(path));
-  const found = present();
-  if (found !== undefined) return found;
-  if (process.platform === 'linux' && process.getuid?.() === 0)
-    spawnSync('sh', ['-c', 'apt-get update && apt-get install -y nginx-light'], { stdio: 'inherit' });
-  const installed = present();
-  if (installed === undefined)
-    throw new Error('The tests of hosts need nginx. Install it and run them again.');
-  return installed;
 }
 
 function configPath(program: string): string {

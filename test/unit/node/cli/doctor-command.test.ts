@@ -198,7 +198,7 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
     'weights of a wrong size, as a Git LFS pointer has',
     (site) => change(site, '/models/all-minilm-l6-v2-int8/onnx/model.onnx', { bytes: 134 }),
     'fault',
-    /has 134 bytes instead of 23614673/,
+    /has 134 bytes instead of 23610634/,
     /Git LFS/,
   ],
   [

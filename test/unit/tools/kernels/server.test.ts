@@ -221,7 +221,17 @@ test('a draft has as many tokens as occurred before, from 2 to 11, and only in a
     '': '',
     [`${'abcdefghijklmnopqrstuvwxyz'.repeat(2)}abcdefghijklm`]: 'nopqrstuvwx',
   };
-  for (const [text, expected] of Object.entries(cases))
+  for (const [text, expected] of Object.entries(cases)) {
+    draftAfter('');
+    expect([text, draftAfter(text)]).toEqual([text, expected]);
+  }
+  // After a draft that was all wrong, 5 tokens must have occurred.
+  for (const [text, expected] of [
+    ['ab,ab', ',a'],
+    ['ab,abb', ''],
+    ['ab,abb,', ''],
+    ['ab,abb,ab', 'b,a'],
+  ] as const)
     expect([text, draftAfter(text)]).toEqual([text, expected]);
   expect(draftAfter('abcdab', false)).toBe('');
   for (const name of ['get_result', '!get_result', 'load']) {
