@@ -38,7 +38,7 @@ export function createModels(options: ModelsOptions): ModelManager {
     notes,
     which: probe,
     version: options.build,
-    busy: () => loadedModels.isBusy,
+    busy: () => [...loadedModels.keys()].some((variant) => loadedModels.isBusy(variant)),
     onResult: ({ name }, { backend: faster }) => {
       if (faster === 'webgpu') loadedModels.reload(name).catch(() => undefined);
       options.onChange();

@@ -23,7 +23,9 @@ export interface ModelStorageOptions {
   evict: boolean;
   /** Whether the variant is in memory or being loaded. */
   inUse(variant: string): boolean;
-  /** Unloads the variant. Resolves to false while it has requests or is being loaded. */
+  /** Whether the variant has requests or is being loaded. */
+  isBusy(variant: string): boolean;
+  /** Unloads the variant. Resolves to false while it is busy. */
   release(variant: string): Promise<boolean>;
 }
 
@@ -98,9 +100,10 @@ export class ModelStorage {
       other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);
     await this.#deleting.run(async () => {
       await this.#release(files, isGone);
-      if (known) await this.#options.variantFiles.forget(known.variant);
       // It may be added or loaded again by now.
-      if (isGone(name)) await this.#index.delete(name);
+      if (!isGone(name)) return;
+      if (known) await this.#options.variantFiles.forget(known.variant);
+      await this.#index.delete(name);
     });
   }
 
@@ -207,20 +210,23 @@ export class ModelStorage {
     await this.#index.update(name, { models: known.models, used: Date.now(), files });
   }
 
-  /** Lists variants that are not in use and share none of these files, the least recently used first. */
+  /** Lists variants that are not busy and share none of these files: the least recently used first, loaded ones last. */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
     const needed = hashesOf(files);
     const others: StoredVariant[] = [];
     for (const each of await this.variants()) {
-      if (each.storedBytes === 0 || each.inUse) continue;
+      const isBusy = this.#options.isBusy(each.variant) || this.unfinished.isAdding(each.variant);
+      if (each.storedBytes === 0 || isBusy) continue;
       const itsFiles = await this.files(each.variant);
       if (!itsFiles.some(({ sha256 }) => needed.has(sha256))) others.push(each);
     }
-    return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
+    return others.toSorted(
+      (a, b) => Number(a.inUse) - Number(b.inUse) || (a.lastUsed ?? 0) - (b.lastUsed ?? 0),
+    );
   }
 
   /**
-   * The only place where files are deleted: those that no entry of another variant names. Asked again under each file's
+   * The only place where complete files are deleted: those that no entry of another variant names. Asked again under each file's
    * lock, as a model with the file may be added or loaded meanwhile.
    */
   async #release(
