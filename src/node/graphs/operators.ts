@@ -168,7 +168,7 @@ export function int8Operators(
   }
 
   /** A matrix [out, in], as the model has it; the operators take [in, out]. */
-  function transposed(name: string, matrix: Matrix | Matrix<Int8Array>): string {
+  function transposed(name: string, matrix: Matrix<Float32Array | Int8Array>): string {
     const { data, rows, columns } = transpose(matrix);
     return graph.tensor(name, data, [rows, columns]);
   }
