@@ -10,6 +10,8 @@ import { messageOf } from '../format.ts';
 export interface ChatSettings {
   model: string;
   system: string;
+  /** Turns before the conversation, one a line: the user's message, `=>` and its reply. */
+  examples: string;
   temperature: number;
   topP: number;
   /** Null means the service's default. */
@@ -32,13 +34,22 @@ export interface ChatSettings {
   toolChoice: 'auto' | 'none' | 'required';
 }
 
-/** Without it, the smallest model answers a greeting with a text of its training: docs/models.md. */
+/** Without both, the smallest model answers a greeting with a text of its training: docs/models.md. */
 const DEFAULT_SYSTEM =
-  'You are a polite and friendly assistant. To a greeting or a short message, say: Hello! How can I help you today?';
+  'You are a helpful assistant. You answer questions and follow instructions. To everything else you say: Hello! How can I help you today?';
+const DEFAULT_EXAMPLES = `What color is a lemon? => A lemon is yellow.
+Write a sentence about the sun. => The sun warms the earth and gives us light.
+Que sais-tu faire ? => Hello! How can I help you today?
+Who are you? => Hello! How can I help you today?
+Shorten: The meeting was moved from Monday to Friday. => The meeting is on Friday.
+What is the capital of Canada? => The capital of Canada is Ottawa.
+Thanks => Hello! How can I help you today?
+Was kannst du? => Hello! How can I help you today?`;
 
 export const DEFAULT_SETTINGS: ChatSettings = {
   model: FIRST_CHAT_MODEL,
   system: DEFAULT_SYSTEM,
+  examples: DEFAULT_EXAMPLES,
   temperature: 0.2,
   topP: 1,
   maxTokens: 300,
@@ -77,7 +88,7 @@ export function requestBody(
   const stop = stopSequences(settings.stop);
   return {
     model: settings.model,
-    messages: [...system, ...conversation],
+    messages: [...system, ...exampleTurns(settings.examples), ...conversation],
     stream: true,
     stream_options: { include_usage: true },
     temperature: settings.temperature,
@@ -96,6 +107,22 @@ export function requestBody(
     ...responseFormat(settings),
     ...tools(settings),
   };
+}
+
+/** @throws SettingsError for a line that is no example */
+function exampleTurns(text: string): ChatCompletionMessageParam[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return lines.flatMap((line): ChatCompletionMessageParam[] => {
+    const [user = '', assistant = '', ...more] = line.split('=>').map((part) => part.trim());
+    if (!user || !assistant || more.length > 0)
+      throw new SettingsError(
+        `An example is a message, => and its reply on one line. This one is not: ${line}`,
+      );
+    return [
+      { role: 'user', content: user },
+      { role: 'assistant', content: assistant },
+    ];
+  });
 }
 
 function stopSequences(text: string): string[] {

@@ -39,6 +39,13 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
   return (
     <div class="settings-panel">
       <TextField label="System prompt" rows={3} placeholder="How it should answer" {...edits('system')} />
+      <TextField
+        label="Examples"
+        rows={4}
+        placeholder="Hi => Hello!"
+        hint="Sent before the chat. One a line: a message, => and its reply."
+        {...edits('examples')}
+      />
       <RangeField label="Temperature" min={0} max={2} step={0.05} {...edits('temperature')} />
       <RangeField label="Top P" min={0} max={1} step={0.01} {...edits('topP')} />
       <div class="field-pair">

@@ -29,7 +29,7 @@ const SMALL_BYTES = 300e6;
 
 /** Introduction shown before the first message: purpose, size of the download, and suggestions. */
 export function Welcome({ onSettings }: { onSettings: () => void }) {
-  const { model, system } = settings.value;
+  const { model } = settings.value;
   const variant = chosenVariant(model) ?? (hubAllowed.value ? undefined : pinnedVariant(model));
   const weights = variant ? `${bytes(weightBytes(variant))} of weights` : 'Its weights';
   const status = modelStatuses.value.find(({ id }) => id === model);
@@ -64,14 +64,7 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         <LargerOffer model={model} />
         <LoadCard model={model} />
         {!ready && !downloads.value[model] && <LoadButton model={model} />}
-        {system.trim() !== '' && (
-          <div class="small quiet">
-            <p>System prompt: “{system.trim().slice(0, 200)}”</p>
-            <Button small onClick={onSettings}>
-              Change it
-            </Button>
-          </div>
-        )}
+        <SentBefore onSettings={onSettings} />
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (
             <li key={text}>
@@ -94,5 +87,20 @@ function LoadButton({ model }: { model: string }) {
     <Button look="primary" onClick={() => void load(model)}>
       {missing > 0 ? `Download ${bytes(missing)} and start` : `Load ${model}`}
     </Button>
+  );
+}
+
+/** What is sent before the first message. */
+function SentBefore({ onSettings }: { onSettings: () => void }) {
+  const [system, examples] = [settings.value.system.trim(), settings.value.examples.trim()];
+  if (!system && !examples) return null;
+  return (
+    <div class="small quiet">
+      {system && <p>System prompt: “{system.slice(0, 200)}”</p>}
+      {examples && <p>Some example turns come before the chat.</p>}
+      <Button small onClick={onSettings}>
+        Change it
+      </Button>
+    </div>
   );
 }

@@ -56,7 +56,7 @@ async function measure(model: string, controller: AbortController): Promise<Repl
   // The measurement excludes loading.
   await loadFor(model, () => controller.abort());
   controller.signal.throwIfAborted();
-  const settings = { ...DEFAULT_SETTINGS, model, temperature: 0, maxTokens: TOKENS };
+  const settings = { ...DEFAULT_SETTINGS, model, examples: '', temperature: 0, maxTokens: TOKENS };
   const body = requestBody(settings, [{ role: 'user', content: PROMPT }]);
   let reply = emptyReply();
   await streamReplies(body, controller.signal, ([first = reply]) => (reply = first));

@@ -42,7 +42,7 @@ beforeEach(async () => {
       localStorage.removeItem('localtext-playground:settings-open');
       localStorage.setItem(name ?? '', settings ?? '');
     },
-    [SETTINGS, JSON.stringify({ system: '', maxTokens: 8, temperature: 0 })],
+    [SETTINGS, JSON.stringify({ system: '', examples: '', maxTokens: 8, temperature: 0 })],
   );
   await page.goto(`${siteUrl}/#/chat`);
   await page.reload();

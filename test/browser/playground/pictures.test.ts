@@ -16,7 +16,7 @@ import { openView } from '../../support/open-view.ts';
 
 const MODEL = 'opal-lynx-4';
 const [first = Buffer.alloc(0), second = Buffer.alloc(0), third = Buffer.alloc(0)] = PICTURES;
-const SHORT_REPLIES = JSON.stringify({ system: '', maxTokens: 4, temperature: 0 });
+const SHORT_REPLIES = JSON.stringify({ system: '', examples: '', maxTokens: 4, temperature: 0 });
 
 let hub: ModelHub;
 let site: AlteredSite;

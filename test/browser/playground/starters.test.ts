@@ -44,7 +44,7 @@ test.each(STARTERS)('"%s" is answered', async (text, answer) => {
 
 test('a greeting is answered by a greeting, with the system prompt that the page shows', async () => {
   await page.getByRole('button', { name: 'New chat' }).click();
-  await page.getByText(/System prompt: “You are a polite and friendly assistant\./).waitFor();
+  await page.getByText(/System prompt: “You are a helpful assistant\./).waitFor();
   await page.getByRole('textbox', { name: 'Message' }).fill('Hi');
   await page.keyboard.press('Enter');
   expect(await reply()).toMatch(/^(?:Hello|Hi|Hey)\b.*(?:help|assist)/);

@@ -29,6 +29,7 @@ import {
 import { message } from '../../../../playground/announce.ts';
 import { cancelLoad } from '../../../../playground/client/downloads.ts';
 import { replaceRoute } from '../../../../playground/router.ts';
+import { DEFAULT_SETTINGS, requestBody } from '../../../../playground/chat/chat-settings.ts';
 import {
   answerTools,
   continueReply,
@@ -320,4 +321,22 @@ test('what has come of a reply is stored while it is written, and can be continu
   await vi.waitFor(async () => {
     expect((await stored()).at(-1)).toMatchObject({ content: 'One, two.', problem: null });
   });
+});
+
+const messagesFor = (examples: string) =>
+  requestBody({ ...DEFAULT_SETTINGS, system: '', examples }, [{ role: 'user', content: 'Ok' }]).messages;
+
+test('example turns precede the chat, one a line', () => {
+  expect(messagesFor('')).toEqual([{ role: 'user', content: 'Ok' }]);
+  expect(messagesFor('Hi => Hello!\n\n Bye=>See you. ')).toEqual([
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Hello!' },
+    { role: 'user', content: 'Bye' },
+    { role: 'assistant', content: 'See you.' },
+    { role: 'user', content: 'Ok' },
+  ]);
+});
+
+test.each(['Hi', '=> Hello!', 'Hi =>', 'a => b => c'])('a line that is no example is named (%s)', (line) => {
+  expect(() => messagesFor(`Bye => See you.\n${line}`)).toThrow(`This one is not: ${line}`);
 });
