@@ -23,6 +23,7 @@ export const onnxWorker = {
       dtype: 'fp32',
       model_file_name: graphOf(variant),
       use_external_data_format: dataFilesOf(variant),
+      session_options: variant.optimizedGraph ? { graphOptimizationLevel: 'disabled' } : {},
     });
     loaded = { model, pooling: variant.pooling };
   },
@@ -55,8 +56,7 @@ function pool(
   for (const x of vector) sum += x * x;
   // The mean's divisor cancels out in the normalization.
   const norm = Math.sqrt(sum) || 1;
-  for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) / norm;
-  return vector;
+  return vector.map((x) => x / norm);
 }
 
 async function runModel(
