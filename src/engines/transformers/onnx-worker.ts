@@ -69,10 +69,8 @@ async function runModel(
   const ids = new BigInt64Array(rows * columns);
   const mask = new BigInt64Array(rows * columns);
   batch.forEach((sequence, row) => {
-    sequence.forEach((id, column) => {
-      ids[row * columns + column] = BigInt(id);
-      mask[row * columns + column] = 1n;
-    });
+    ids.set(sequence.map(BigInt), row * columns);
+    mask.fill(1n, row * columns, row * columns + sequence.length);
   });
   const dims = [rows, columns];
   const outputs = (await model({
