@@ -1,5 +1,6 @@
 import { proxy, type Remote } from 'comlink';
 
+import { engineCrashed } from '#base';
 import { hasThreads, processors, openHelper, type EngineContext, type HelperWorker } from '#engine-kit';
 import { type Runtime, runtimeFiles, withThreads } from './runtime-files.ts';
 import type { OnnxVariant } from './transformers-files.ts';
@@ -36,6 +37,8 @@ export async function openOnnxWorker<Helper extends object>(
       AbortSignal.any([signal, failed, ...(lost ? [lost] : [])]),
     );
   });
+  // A voice opens files after its load, too.
+  failed.addEventListener('abort', () => worker.end(engineCrashed(failed.reason)));
   const backend = variant.backend === 'webgpu' ? 'webgpu' : `wasm-${threads}t`;
   return { worker, fingerprint: `${variant.name}-transformers-${backend}` };
 }
