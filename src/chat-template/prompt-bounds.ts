@@ -8,11 +8,16 @@ import { ContextLengthError, invalidField, type ServiceError } from '#base';
 export const MAX_CHARACTERS = 32;
 
 /** Rejects an oversized input before it is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
-export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
+export function refuseOversized(
+  { input, resume }: Pick<ChatJob, 'input' | 'resume'>,
+  contextLength: number,
+): void {
   const { length } = textsOf(input);
   // Each message has at least one token, for its role.
   if (length > contextLength) throw exceeded(contextLength, `${length} messages`, contextLength / length);
   refuseCharacters(charactersOf(input), MAX_CHARACTERS, contextLength);
+  // A client may send the beginning of the reply.
+  if (resume) refuseOversizedText(resume.text, contextLength);
 }
 
 /** Rejects an oversized rendered prompt before it is tokenized. @throws ServiceError `context_length_exceeded` */

@@ -120,11 +120,8 @@ const unusable = (why: string): string => `has a chat template that cannot be us
 
 /** Why a model's template cannot be used, as a phrase that follows its name; undefined if it renders a plain message. */
 export async function templateFault(template: string): Promise<string | undefined> {
-  const renderer = new PromptRenderer({
-    template,
-    tokens: { bos: null, eos: null, reserved: [] },
-    addsBos: false,
-  });
+  const tokens = { bos: null, eos: null, reserved: [] };
+  const renderer = new PromptRenderer({ template, tokens, addsBos: false });
   const content = 'Hello';
   const job: ChatJob = {
     kind: 'chat',

@@ -57,16 +57,10 @@ export const startAhead = (
   { wasm, compat }: WasmBuild,
   url: LlamaOptions['url'],
   { threads, gpu }: { threads: number; gpu: boolean },
-): AheadWorker =>
-  new AheadWorker(
-    {
-      pathConfig: { 'wllama.wasm': wasm },
-      nbThread: threads > 1 ? threads : 0,
-      compat: compat !== null,
-      noWebGPU: !gpu,
-    },
-    url,
-  );
+): AheadWorker => {
+  const [pathConfig, nbThread] = [{ 'wllama.wasm': wasm }, threads > 1 ? threads : 0];
+  return new AheadWorker({ pathConfig, nbThread, compat: compat !== null, noWebGPU: !gpu }, url);
+};
 
 /**
  * Loads a model in llama.cpp's server, in a worker.

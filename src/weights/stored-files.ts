@@ -124,7 +124,7 @@ export class StoredFiles {
 
   /** Reads one of this app's notes, a small text; null if there is none. */
   async note(name: string): Promise<string | null> {
-    return this.#read(await noteOf(this.#scope, name));
+    return readSmallFile(this.#backend, await noteOf(this.#scope, name));
   }
 
   /** @throws ServiceError `storage_full` */
@@ -142,11 +142,7 @@ export class StoredFiles {
 
   /** Reads the integrity record; null if it is missing or invalid. */
   async record({ sha256 }: WeightFile): Promise<IntegrityRecord | null> {
-    return parseRecord(await this.#read(recordName(sha256)), sha256);
-  }
-
-  #read(name: string): Promise<string | null> {
-    return readSmallFile(this.#backend, name);
+    return parseRecord(await readSmallFile(this.#backend, recordName(sha256)), sha256);
   }
 }
 
