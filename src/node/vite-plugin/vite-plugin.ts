@@ -68,7 +68,7 @@ export interface LocaltextOptions {
 }
 
 /** Packages that the engine worker's sources import in a clone. */
-const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
+const ENGINES = ['@huggingface/tokenizers', '@huggingface/transformers', '@wllama/wllama'];
 
 /**
  * Files of a bundle that the service worker does not keep. Safari plays sound and video only from answers to
