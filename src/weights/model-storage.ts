@@ -101,9 +101,8 @@ export class ModelStorage {
     await this.#deleting.run(async () => {
       await this.#release(files, isGone);
       // It may be added or loaded again by now.
-      if (!isGone(name)) return;
-      if (known) await this.#options.variantFiles.forget(known.variant);
-      await this.#index.delete(name);
+      if (known && isGone(name)) await this.#options.variantFiles.forget(known.variant);
+      if (isGone(name)) await this.#index.delete(name);
     });
   }
 

@@ -20,7 +20,7 @@ export async function openTokenizer(variant: TransformersVariant, context: Engin
   const files = await readTokenizerFiles(variant, context);
   let shape: TokenizerShape = { before: [], after: [], vocabularySize: 0 };
   const helper = new RestartableHelper<typeof tokenizerWorker>('tokenizer', async (tokenizer) => {
-    const loading = tokenizer.load(variant.name, files);
+    const loading = tokenizer.load(files);
     const seconds = loadSeconds([...files.values()].reduce((sum, { size }) => sum + size, 0));
     const loaded = await withTimeout<TokenizerShape | FileFault>(loading, seconds * 1000);
     if (!loaded) throw slowLoad(variant, seconds);
