@@ -36,7 +36,7 @@ export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text
  * `[|user|]`. Signs alone, such as `###` or `---`, are Markdown.
  */
 export const isBracketed = (text: string): boolean =>
-  /^[^\p{L}\p{N}_\s▁].*[\p{L}\p{N}].*[^\p{L}\p{N}_\s▁]$/su.test(text);
+  /^(?=.*[\p{L}\p{N}])[^\p{L}\p{N}_\s▁].*[^\p{L}\p{N}_\s▁]$/su.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */
 const MAX_TOKEN = 256;

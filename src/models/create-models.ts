@@ -29,7 +29,7 @@ export function createModels(options: ModelsOptions): ModelManager {
   const { engines, device, page, prefer, limits = {}, loadedModels, weights, wasmUrl } = options;
   const { store, files, storage, rate } = weights;
   const { evict = false, probe = 'real-gpu', memoryBytes } = limits;
-  const estimates = new Estimates(files, rate, engines);
+  const estimates = new Estimates({ files, rate, engines });
   /** The benchmark's notes by variant. */
   const notes = new Map<string, string>();
   const benchmark = new BackendBenchmark({

@@ -71,7 +71,7 @@ export class ModelStorage {
   async overview(): Promise<WeightsOverview> {
     const { kind } = (await this.#options.store()).backend;
     const { usedBytes = null, quotaBytes = null } = (await estimateStorage()) ?? {};
-    const persisted = await orNull(() => navigator.storage.persisted());
+    const persisted = (await globalThis.navigator?.storage?.persisted?.().catch(() => null)) ?? null;
     return { kind, usedBytes, quotaBytes, persisted, variants: await this.variants() };
   }
 
@@ -87,12 +87,8 @@ export class ModelStorage {
    */
   async delete(name: string, unlist?: () => Promise<void>): Promise<void> {
     if (this.unfinished.isAdding(name) || !(await this.#options.release(name))) {
-      throw requestError(
-        400,
-        `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`,
-        'weights_in_use',
-        'target',
-      );
+      const message = `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`;
+      throw requestError(400, message, 'weights_in_use', 'target');
     }
     const known = this.#variants.get(name);
     const noted = (await this.#index.entries()).get(name)?.files ?? [];
@@ -105,9 +101,8 @@ export class ModelStorage {
     await this.#deleting.run(async () => {
       await this.#release(files, isGone);
       // It may be added or loaded again by now.
-      if (!isGone(name)) return;
-      if (known) await this.#options.variantFiles.forget(known.variant);
-      await this.#index.delete(name);
+      if (known && isGone(name)) await this.#options.variantFiles.forget(known.variant);
+      if (isGone(name)) await this.#index.delete(name);
     });
   }
 
@@ -290,12 +285,3 @@ const hashesOf = (files: readonly WeightFile[]): Set<string> => new Set(files.ma
 
 const described = (variants: readonly StoredVariant[]): string[] =>
   variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);
-
-/** Resolves to null if the browser lacks the API or denies it. */
-async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
-  try {
-    return await ask();
-  } catch {
-    return null;
-  }
-}

@@ -7,7 +7,7 @@ import {
   replace,
   type StorageBackend,
 } from './backends/storage-backend.ts';
-import { asStorageFull, sizeDiffers } from './download/download-errors.ts';
+import { asStorageFull, cannotRead, sizeDiffers } from './download/download-errors.ts';
 import {
   checkpointBytes,
   checkpointName,
@@ -55,7 +55,7 @@ export class StoredFiles {
    * Writes a record for sound bytes without a valid one, and turns a damaged file into a partial download that keeps the
    * intact chunks.
    * @returns whether the file is complete
-   * @throws ServiceError `weights_corrupt` if the file with this hash has another size
+   * @throws ServiceError `weights_corrupt` if the file with this hash has another size; `storage_failed` if it cannot be read
    */
   async repair(file: WeightFile, signal?: AbortSignal): Promise<boolean> {
     const { sha256, bytes } = file;
@@ -64,11 +64,14 @@ export class StoredFiles {
     const record = await this.record(file);
     const blob = await this.#backend.read(sha256);
     requireSize(file, record, blob);
-    const chunks = blob && record ? await intactChunks(blob, record) : [];
+    const fail = (error: unknown): never => {
+      signal?.throwIfAborted();
+      throw cannotRead(file, error);
+    };
+    const chunks = blob && record ? await intactChunks(blob, record).catch(fail) : [];
     if (blob?.size === bytes) {
       if (chunks.length === record?.chunks.length) return true;
-      const all = await chunksIfSound(file, blob, signal).catch(() => null);
-      signal?.throwIfAborted();
+      const all = await chunksIfSound(file, blob, signal).catch(fail);
       // The bytes are complete even if there is no space for a new record.
       if (all) await this.finish(file, all, record?.from).catch(() => undefined);
       if (all) return true;
@@ -121,7 +124,7 @@ export class StoredFiles {
 
   /** Reads one of this app's notes, a small text; null if there is none. */
   async note(name: string): Promise<string | null> {
-    return this.#read(await noteOf(this.#scope, name));
+    return readSmallFile(this.#backend, await noteOf(this.#scope, name));
   }
 
   /** @throws ServiceError `storage_full` */
@@ -139,11 +142,7 @@ export class StoredFiles {
 
   /** Reads the integrity record; null if it is missing or invalid. */
   async record({ sha256 }: WeightFile): Promise<IntegrityRecord | null> {
-    return parseRecord(await this.#read(recordName(sha256)), sha256);
-  }
-
-  #read(name: string): Promise<string | null> {
-    return readSmallFile(this.#backend, name);
+    return parseRecord(await readSmallFile(this.#backend, recordName(sha256)), sha256);
   }
 }
 

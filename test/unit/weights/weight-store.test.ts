@@ -73,6 +73,19 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   expect(await store.missing([file])).toEqual([]);
 });
 
+test('a file that is needed again by the time that its deletion gets the lock stays', async () => {
+  const locks = new FakeLocks();
+  const store = openStore(new MemoryBackend(), 'http://site.test/', locks);
+  await store.put([file], new Blob([bytes]), options.signal);
+  const release = await holdLock(locks.manager, weightLock(file.sha256));
+  const isNeeded = vi.fn(() => true);
+  const deletion = store.delete(file, isNeeded);
+  expect(isNeeded).not.toHaveBeenCalled();
+  release();
+  await deletion;
+  expect(await store.missing([file])).toEqual([]);
+});
+
 test('a lost file that the user added is named with its date and size, and not requested', async () => {
   const fetched = vi.fn();
   vi.stubGlobal('fetch', fetched);
