@@ -27,11 +27,8 @@ export const refuseOversizedText = ({ length }: string, contextLength: number): 
 function refuseCharacters(characters: number, maxPerToken: number, contextLength: number): void {
   const maxCharacters = contextLength * maxPerToken;
   if (characters <= maxCharacters) return;
-  throw exceeded(
-    contextLength,
-    `${characters} characters, more than ${maxPerToken} for each`,
-    maxCharacters / characters,
-  );
+  const size = `${characters} characters, more than ${maxPerToken} for each`;
+  throw exceeded(contextLength, size, maxCharacters / characters);
 }
 
 const exceeded = (contextLength: number, size: string, share: number): ServiceError =>
@@ -44,8 +41,6 @@ const exceeded = (contextLength: number, size: string, share: number): ServiceEr
 export function refuseUnknownTokens({ logitBias = {} }: Sampling, vocabularySize: number): void {
   const unknown = Object.keys(logitBias).find((token) => Number(token) >= vocabularySize);
   if (unknown === undefined) return;
-  throw invalidField(
-    `logit_bias.${unknown}`,
-    `names no token of this model: ids end at ${vocabularySize - 1}`,
-  );
+  const rule = `names no token of this model: ids end at ${vocabularySize - 1}`;
+  throw invalidField(`logit_bias.${unknown}`, rule);
 }

@@ -97,13 +97,10 @@ const renderError = (cause: unknown): ServiceError =>
       : 'its worker has ended, as for a lack of memory',
   );
 
-const templateError = (why: string): ServiceError =>
-  requestError(
-    400,
-    `This model's chat template does not take these messages: ${why.slice(0, 300)}.`,
-    null,
-    'messages',
-  );
+const templateError = (why: string): ServiceError => {
+  const message = `This model's chat template does not take these messages: ${why.slice(0, 300)}.`;
+  return requestError(400, message, null, 'messages');
+};
 
 /** Removes image URLs, which may contain the image and which the template does not need. */
 function withoutImageUrls(job: ChatJob): ChatJob {
