@@ -37,12 +37,11 @@ export async function isolate({ request, clientId }: FetchEvent, response: Respo
 }
 
 /**
- * Whether the creator of a worker is a page at a named path. A worker that creates another does not tell its
- * page: the open pages decide then.
+ * Whether the creator of a worker is a page at a named path. A worker that creates another does not tell its page: the
+ * open pages decide then. `clients.get()` would wait for a module worker that is loading, whose imports ask this.
  */
 async function isOfIsolatedPage(clientId: string): Promise<boolean> {
-  const creator = await self.clients.get(clientId);
-  if (creator?.type === 'window') return named(creator.url);
   const pages = await self.clients.matchAll({ type: 'window' });
-  return pages.some(({ url }) => named(url));
+  const creator = pages.find(({ id }) => id === clientId);
+  return (creator ? [creator] : pages).some(({ url }) => named(url));
 }

@@ -7,7 +7,7 @@ export interface StorageState {
   persisted: boolean;
 }
 
-/** Null if the browser does not report it (an insecure origin). */
+/** Null if the browser does not report it: WebKitGTK, or an insecure origin. */
 export const storage = signal<StorageState | null>(null);
 
 export async function refreshStorage(): Promise<void> {

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { downloads } from '../client/downloads.ts';
-import { askToPersist, refreshStorage, storage } from '../client/storage.ts';
+import { askToPersist, refreshStorage, storage, type StorageState } from '../client/storage.ts';
 import { storedWeights } from '../client/stored-weights.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
@@ -13,36 +13,45 @@ import { Button } from '../components/button.tsx';
 const REFUSED = 'Not granted. Browsers decide by use: installing or bookmarking the site helps.';
 
 export function StorageCard() {
-  const refused = useSignal(false);
   const loaded = Object.values(downloads.value).filter(({ phase }) => phase === 'ready').length;
   const stored = storedWeights.value;
   useEffect(() => void refreshStorage(), [loaded, stored]);
-  const state = storage.value;
-  if (!state) return null;
+  return (
+    <Card title="Storage of this site">
+      {storage.value && <Usage {...storage.value} />}
+      <StoredWeightsList />
+      {storage.value && <Persistence {...storage.value} />}
+    </Card>
+  );
+}
+
+function Usage({ usedBytes, quotaBytes }: StorageState) {
+  return (
+    <>
+      <ProgressBar label="Storage used" value={usedBytes} max={quotaBytes} />
+      <p class="figures">
+        {bytes(usedBytes)} of {bytes(quotaBytes)} that the browser allows
+      </p>
+    </>
+  );
+}
+
+function Persistence({ persisted }: StorageState) {
+  const refused = useSignal(false);
   const ask = async (): Promise<void> => {
     refused.value = !(await askToPersist());
     announce(refused.value ? REFUSED : 'Kept.');
   };
+  if (persisted) return <p class="small">Kept: the browser clears it only when you ask it to.</p>;
   return (
-    <Card title="Storage of this site">
-      <ProgressBar label="Storage used" value={state.usedBytes} max={state.quotaBytes} />
-      <p class="figures">
-        {bytes(state.usedBytes)} of {bytes(state.quotaBytes)} that the browser allows
+    <div class="stack">
+      <p class="small quiet">
+        The browser may clear it when the disk runs short; the weights would then be downloaded again.
       </p>
-      <StoredWeightsList />
-      {state.persisted ? (
-        <p class="small">Kept: the browser clears it only when you ask it to.</p>
-      ) : (
-        <div class="stack">
-          <p class="small quiet">
-            The browser may clear it when the disk runs short; the weights would then be downloaded again.
-          </p>
-          <div class="row">
-            <Button onClick={() => void ask()}>Ask to keep it</Button>
-            {refused.value && <span class="small quiet">{REFUSED}</span>}
-          </div>
-        </div>
-      )}
-    </Card>
+      <div class="row">
+        <Button onClick={() => void ask()}>Ask to keep it</Button>
+        {refused.value && <span class="small quiet">{REFUSED}</span>}
+      </div>
+    </div>
   );
 }

@@ -30,8 +30,10 @@ export function Timeline({ entries }: { entries: readonly RequestLogEntry[] }) {
       <figcaption class="figures">
         <span>{duration(now - first)} ago</span>
         <span class="timeline-legend">
-          <i class="timeline-queue" /> waits <i class="timeline-prefill" /> reads{' '}
-          <i class="timeline-decode" /> writes
+          <i class="timeline-queue" />
+          &nbsp;waits <i class="timeline-prefill" />
+          &nbsp;reads <i class="timeline-decode" />
+          &nbsp;writes
         </span>
         <span>now</span>
       </figcaption>

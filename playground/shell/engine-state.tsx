@@ -23,6 +23,9 @@ export function EngineState() {
   );
 }
 
+/** A voice that has spoken is still heard. */
+let lastUsed = '';
+
 function summary(): Summary {
   if (startError.value !== null)
     return { name: 'localtext', state: 'could not start', hue: 'crimson', busy: false };
@@ -31,12 +34,16 @@ function summary(): Summary {
 
   // A request counts as running while its model loads.
   const running = models.find((model) => model.running > 0 && model.state === 'ready');
-  if (running) return about(running.id, running.kind === 'chat' ? 'writing' : 'working', true);
+  if (running) {
+    lastUsed = running.id;
+    return about(running.id, running.kind === 'chat' ? 'writing' : 'working', true);
+  }
   const loading = models.find((model) => model.state === 'loading');
   if (loading) {
     return about(loading.id, loading.progress?.phase === 'download' ? 'downloading' : 'loading', true);
   }
-  const ready = models.find((model) => model.state === 'ready');
+  const allReady = models.filter((model) => model.state === 'ready');
+  const ready = allReady.find(({ id }) => id === lastUsed) ?? allReady[0];
   if (!ready) return { name: 'no model', state: 'loaded', hue: 'slate', busy: false };
   return about(ready.id, 'ready', false);
 }

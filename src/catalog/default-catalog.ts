@@ -68,6 +68,7 @@ const allMiniLmInt8: VariantOf<'transformers'> = {
   backend: 'wasm',
   name: 'all-minilm-l6-v2-int8',
   maxBatchSize: 1,
+  optimizedGraph: true,
   files: filesIn('all-minilm-l6-v2-int8', {
     'config.json': [522, '0e353a830e95e6f012675b8e158eceb06540cf5cbe836149f49450622428eb14'],
     'tokenizer.json': [466247, 'f068f4c4a4337d192ac66f5da92f5d1076180a6cb0bea63b13814c4ef97409f5'],

@@ -54,11 +54,7 @@ const assistant: ChatMessage = { role: 'assistant', content: probeText('assistan
 const result: ChatMessage = { role: 'tool', content: probeText('result'), toolCallId: 'call_1' };
 const called: readonly ChatMessage[] = [
   user,
-  {
-    role: 'assistant',
-    content: '',
-    toolCalls: [{ id: 'call_1', name: NAME, arguments: '{"key":"value"}' }],
-  },
+  { role: 'assistant', content: '', toolCalls: [{ id: 'call_1', name: NAME, arguments: '{"key":"value"}' }] },
   result,
 ];
 /** Pairs of conversations, of which the second has more turns or results. */

@@ -36,7 +36,7 @@ export const isControlToken = (text: string): boolean => CONTROL_TOKEN.test(text
  * `[|user|]`. Signs alone, such as `###` or `---`, are Markdown.
  */
 export const isBracketed = (text: string): boolean =>
-  /^[^\p{L}\p{N}_\s▁].*[\p{L}\p{N}].*[^\p{L}\p{N}_\s▁]$/su.test(text);
+  /^(?=.*[\p{L}\p{N}])[^\p{L}\p{N}_\s▁].*[^\p{L}\p{N}_\s▁]$/su.test(text);
 
 /** Longer texts are no special tokens, whatever a file says. */
 const MAX_TOKEN = 256;
@@ -128,9 +128,10 @@ export class ClientText {
     this.#characters.push(character);
   }
 
-  /** Marks a client's text, and replaces lone surrogates, which engines cannot take. Its length stays. */
+  /** Marks a client's text, and replaces lone surrogates, which engines cannot take. Its length stays, but for NFKC. */
   mark(text: string): string {
-    const own = text.toWellFormed().replace(this.#mark, REPLACEMENT);
+    const normal = this.#isNormalized ? text.normalize('NFKC') : text;
+    const own = normal.toWellFormed().replace(this.#mark, REPLACEMENT);
     return this.#marks.size === 0
       ? own
       : own.replace(/\S/gu, (character) => this.#marks.get(character) ?? character);
@@ -164,8 +165,7 @@ export class ClientText {
     const before = prompt
       .slice(Math.max(0, prompt.length - this.#longest + 1))
       .replace(this.#mark, REPLACEMENT);
-    const own = this.#isNormalized ? text.normalize('NFKC') : text;
-    return prompt + this.#broken(before + this.mark(own), new Set(allowed)).slice(before.length);
+    return prompt + this.#broken(before + this.mark(text), new Set(allowed)).slice(before.length);
   }
 
   #broken(marked: string, allowed: ReadonlySet<string>): string {

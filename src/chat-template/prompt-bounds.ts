@@ -8,11 +8,16 @@ import { ContextLengthError, invalidField, type ServiceError } from '#base';
 export const MAX_CHARACTERS = 32;
 
 /** Rejects an oversized input before it is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
-export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
+export function refuseOversized(
+  { input, resume }: Pick<ChatJob, 'input' | 'resume'>,
+  contextLength: number,
+): void {
   const { length } = textsOf(input);
   // Each message has at least one token, for its role.
   if (length > contextLength) throw exceeded(contextLength, `${length} messages`, contextLength / length);
   refuseCharacters(charactersOf(input), MAX_CHARACTERS, contextLength);
+  // A client may send the beginning of the reply.
+  if (resume) refuseOversizedText(resume.text, contextLength);
 }
 
 /** Rejects an oversized rendered prompt before it is tokenized. @throws ServiceError `context_length_exceeded` */
@@ -22,11 +27,8 @@ export const refuseOversizedText = ({ length }: string, contextLength: number): 
 function refuseCharacters(characters: number, maxPerToken: number, contextLength: number): void {
   const maxCharacters = contextLength * maxPerToken;
   if (characters <= maxCharacters) return;
-  throw exceeded(
-    contextLength,
-    `${characters} characters, more than ${maxPerToken} for each`,
-    maxCharacters / characters,
-  );
+  const size = `${characters} characters, more than ${maxPerToken} for each`;
+  throw exceeded(contextLength, size, maxCharacters / characters);
 }
 
 const exceeded = (contextLength: number, size: string, share: number): ServiceError =>
@@ -39,8 +41,6 @@ const exceeded = (contextLength: number, size: string, share: number): ServiceEr
 export function refuseUnknownTokens({ logitBias = {} }: Sampling, vocabularySize: number): void {
   const unknown = Object.keys(logitBias).find((token) => Number(token) >= vocabularySize);
   if (unknown === undefined) return;
-  throw invalidField(
-    `logit_bias.${unknown}`,
-    `names no token of this model: ids end at ${vocabularySize - 1}`,
-  );
+  const rule = `names no token of this model: ids end at ${vocabularySize - 1}`;
+  throw invalidField(`logit_bias.${unknown}`, rule);
 }

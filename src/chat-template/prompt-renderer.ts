@@ -97,13 +97,10 @@ const renderError = (cause: unknown): ServiceError =>
       : 'its worker has ended, as for a lack of memory',
   );
 
-const templateError = (why: string): ServiceError =>
-  requestError(
-    400,
-    `This model's chat template does not take these messages: ${why.slice(0, 300)}.`,
-    null,
-    'messages',
-  );
+const templateError = (why: string): ServiceError => {
+  const message = `This model's chat template does not take these messages: ${why.slice(0, 300)}.`;
+  return requestError(400, message, null, 'messages');
+};
 
 /** Removes image URLs, which may contain the image and which the template does not need. */
 function withoutImageUrls(job: ChatJob): ChatJob {
@@ -120,11 +117,8 @@ const unusable = (why: string): string => `has a chat template that cannot be us
 
 /** Why a model's template cannot be used, as a phrase that follows its name; undefined if it renders a plain message. */
 export async function templateFault(template: string): Promise<string | undefined> {
-  const renderer = new PromptRenderer({
-    template,
-    tokens: { bos: null, eos: null, reserved: [] },
-    addsBos: false,
-  });
+  const tokens = { bos: null, eos: null, reserved: [] };
+  const renderer = new PromptRenderer({ template, tokens, addsBos: false });
   const content = 'Hello';
   const job: ChatJob = {
     kind: 'chat',

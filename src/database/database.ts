@@ -199,15 +199,9 @@ async function writeSetting(scope: string, locks: LockManager, name: string, val
   await dropCopies(scope, locks);
 }
 
-const read = <Name extends keyof SiteSettings>(
-  scope: string,
-  name: Name,
-  copies?: Copies,
-): Promise<SiteSettings[Name]> => readSetting(scope, name, copies);
-
 /** The site's own catalog; null: it has set none. */
 export const readCatalog = async (scope: string, copies?: Copies): Promise<Catalog | null> =>
-  (await read(scope, 'catalog', copies)) ?? null;
+  (await readSetting<Catalog>(scope, 'catalog', copies)) ?? null;
 
 /** Settings that concern servers. */
 export async function readServerSettings(
@@ -215,8 +209,8 @@ export async function readServerSettings(
   copies?: Copies,
 ): Promise<{ prefer: string[]; upstreamKeys: Record<string, string> }> {
   const [prefer = [], upstreamKeys = {}] = await Promise.all([
-    read(scope, 'prefer', copies),
-    read(scope, 'upstreamKeys', copies),
+    readSetting<string[]>(scope, 'prefer', copies),
+    readSetting<Record<string, string>>(scope, 'upstreamKeys', copies),
   ]);
   return { prefer, upstreamKeys };
 }
@@ -231,7 +225,7 @@ export async function writeSettings(
     for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
       const value = settings[name];
       // Most starts change nothing, and a page must start even if the storage is full.
-      if (JSON.stringify(await read(scope, name)) === JSON.stringify(value)) continue;
+      if (JSON.stringify(await readSetting(scope, name)) === JSON.stringify(value)) continue;
       isChanged = true;
       await withDatabase(scope, async (database) => {
         if (value) await database.put('settings', value, name);

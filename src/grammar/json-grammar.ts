@@ -110,7 +110,6 @@ export class JsonGrammar {
 
   #array(form: ArrayForm): Alternatives {
     const { layers, min, max } = form;
-    if (min > max) return [];
     const prefix = Math.max(0, ...layers.map((layer) => layer.prefix.length));
     const hasRest = prefix === 0 || layers.some(({ items }) => items !== undefined);
     const restSchemas = elementSchemas(form, prefix);

@@ -51,9 +51,4 @@ export interface DecisionProgress {
 export type DecisionEvent =
   /** Answers so far. */
   | { type: 'delta'; progress: DecisionProgress }
-  | {
-      type: 'done';
-      progress: DecisionProgress;
-      fingerprint: string;
-      timings?: Timings;
-    };
+  | { type: 'done'; progress: DecisionProgress; fingerprint: string; timings?: Timings };

@@ -43,20 +43,19 @@ async function modelAvailability({ localtext, model: id }: V1Client): Promise<Av
 }
 
 /** Whether any model of `/v1` could: none takes or makes sound here, and none is asked for its languages. */
-function isPossible({ expectedInputs, expectedOutputs, languages }: CoreOptions): boolean {
-  const types = [...expectedInputs, ...expectedOutputs];
-  if (types.includes('audio') || expectedOutputs.includes('image')) return false;
+function isPossible(options: CoreOptions): boolean {
+  if (typesOf(options).includes('audio') || options.expectedOutputs.includes('image')) return false;
   const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
-  return languages.every((tag) => names.of(tag) !== undefined);
+  return options.languages.every((tag) => names.of(tag) !== undefined);
 }
 
-const needsDescription = ({ expectedInputs, expectedOutputs, tools }: CoreOptions): boolean =>
-  tools.length > 0 || [...expectedInputs, ...expectedOutputs].some((type) => type !== 'text');
+const typesOf = ({ expectedInputs, expectedOutputs }: CoreOptions) => [...expectedInputs, ...expectedOutputs];
+
+const needsDescription = (options: CoreOptions): boolean =>
+  options.tools.length > 0 || typesOf(options).some((type) => type !== 'text');
 
 function supports({ capabilities }: V1Model, options: CoreOptions): boolean {
   if (options.expectedInputs.includes('image') && !capabilities.includes('vision')) return false;
-  const { expectedInputs, expectedOutputs, tools } = options;
-  const types = [...expectedInputs, ...expectedOutputs];
-  const usesTools = tools.length > 0 || types.some((type) => type.startsWith('tool-'));
+  const usesTools = options.tools.length > 0 || typesOf(options).some((type) => type.startsWith('tool-'));
   return !usesTools || capabilities.includes('tools');
 }

@@ -1,6 +1,6 @@
 import { ExactNumber, isObject, readJson } from '#base';
 import type { Content, Message } from './prompt-messages.ts';
-import { LanguageModelToolCall } from './tool-objects.ts';
+import { LanguageModelToolCall, toJson } from './tool-objects.ts';
 
 export interface V1ToolCall {
   id: string;
@@ -40,7 +40,7 @@ async function toV1({ role, content }: Message): Promise<V1Message[]> {
 const toV1Call = ({ callID, name, arguments: given }: LanguageModelToolCall): V1ToolCall => ({
   id: callID,
   type: 'function',
-  function: { name, arguments: JSON.stringify(given ?? {}) },
+  function: { name, arguments: toJson(given ?? {}) ?? '{}' },
 });
 
 export const fromV1Call = ({ id, function: { name, arguments: given } }: V1ToolCall): LanguageModelToolCall =>
@@ -53,7 +53,8 @@ export function toArguments(json: string): unknown {
 }
 
 function withBigInts(value: unknown): unknown {
-  if (value instanceof ExactNumber) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value);
+  if (value instanceof ExactNumber)
+    return /^-?[1-9]\d*$/.test(value.text) ? BigInt(value.text) : Number(value);
   if (Array.isArray(value)) return value.map(withBigInts);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withBigInts(member)]));

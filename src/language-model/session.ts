@@ -71,14 +71,12 @@ export class Session extends EventTarget {
     requireArgument(arguments.length);
     const raw = toRawMessages(input);
     const promptOptions = toPromptOptions(options);
-    let text = '';
-    const calls: Content[] = [];
+    const chunks: Chunk[] = [];
     await this.#run(promptOptions.signal, (signal) =>
-      this.#prompt(raw, promptOptions, signal, (chunk) => {
-        if (typeof chunk === 'string') text += chunk;
-        else calls.push(chunk);
-      }),
+      this.#prompt(raw, promptOptions, signal, (chunk) => void chunks.push(chunk)),
     );
+    const calls = chunks.filter((chunk) => typeof chunk !== 'string');
+    const text = chunks.filter((chunk) => typeof chunk === 'string').join('');
     if (calls.length === 0) return text;
     return text === '' ? calls : [{ type: 'text', value: text }, ...calls];
   }
@@ -305,12 +303,9 @@ export class Session extends EventTarget {
       return read();
     });
     // `/v1` leaves out a call that is cut off.
-    if (end.isCut && (constraint || isEmpty))
-      throw new DOMException(
-        'The reply was cut off by `maxTokens` or the end of the context window.',
-        'SyntaxError',
-      );
-    return end;
+    if (!end.isCut || (!constraint && !isEmpty)) return end;
+    const message = 'The reply was cut off by `maxTokens` or the end of the context window.';
+    throw new DOMException(message, 'SyntaxError');
   }
 
   #request(messages: V1Message[]): V1Request {

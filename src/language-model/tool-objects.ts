@@ -62,12 +62,21 @@ function resultText({ type, value }: LanguageModelToolSuccess['result'][number])
   if (typeof value === 'string') return value;
   try {
     // Undefined for a function.
-    const json = isImageSource(value) ? undefined : (JSON.stringify(value) as string | undefined);
+    const json = isImageSource(value) ? undefined : toJson(value);
     if (json !== undefined) return json;
   } catch {
-    // A cycle, or a BigInt.
+    // A cycle.
   }
   throw new DOMException('The result of a tool must be JSON.', 'DataError');
+}
+
+/** Writes a value as JSON, and BigInts as the integers that they are. Undefined for a function. */
+export function toJson(value: unknown): string | undefined {
+  const mark = crypto.randomUUID();
+  const json = JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'bigint' ? `${mark}${each}` : each,
+  ) as string | undefined;
+  return json?.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
 }
 
 const RESULT_TYPES = ['text', 'image', 'audio', 'object'] as const;

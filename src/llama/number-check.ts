@@ -25,6 +25,9 @@ type Exponents = readonly [first: number, last: number];
 
 type Numbers = Exponents | IsBroken;
 
+const inAll = (types: string, numbers: Numbers): Record<string, Numbers> =>
+  Object.fromEntries(types.split(' ').map((type) => [type, numbers]));
+
 /**
  * Where the numbers are, as ggml-common.h has them. The types that are absent have scales of 8 bits, which are never
  * infinite or NaN.
@@ -33,31 +36,15 @@ const NUMBERS: Readonly<Record<string, Numbers>> = {
   F32: [0x7f800000, 0x7f800000],
   F16: [0x7c00, 0x7c000000],
   BF16: [0x7f80, 0x7f800000],
-  Q4_0: scales(0),
-  Q4_1: scales(0, 2),
-  Q5_0: scales(0),
-  Q5_1: scales(0, 2),
-  Q8_0: scales(0),
-  Q8_1: scales(0, 2),
+  ...inAll('Q4_0 Q5_0 Q8_0 IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S IQ1_S IQ4_NL IQ4_XS Q1_0 Q2_0', scales(0)),
+  ...inAll('Q4_1 Q5_1 Q8_1 Q4_K Q5_K', scales(0, 2)),
   Q2_K: scales(80, 82),
   Q3_K: scales(108),
-  Q4_K: scales(0, 2),
-  Q5_K: scales(0, 2),
   Q6_K: scales(208),
-  IQ2_XXS: scales(0),
-  IQ2_XS: scales(0),
-  IQ2_S: scales(0),
-  IQ3_XXS: scales(0),
-  IQ3_S: scales(0),
-  IQ1_S: scales(0),
   IQ1_M: (bytes, at) => isSpreadLarge(bytes, at + 48),
-  IQ4_NL: scales(0),
-  IQ4_XS: scales(0),
   TQ1_0: scales(52),
   TQ2_0: scales(64),
   MXFP4: (bytes, at) => (bytes[at] ?? 0) > MAX_EXPONENT,
-  Q1_0: scales(0),
-  Q2_0: scales(0),
 };
 
 interface Part {

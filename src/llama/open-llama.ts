@@ -57,16 +57,10 @@ export const startAhead = (
   { wasm, compat }: WasmBuild,
   url: LlamaOptions['url'],
   { threads, gpu }: { threads: number; gpu: boolean },
-): AheadWorker =>
-  new AheadWorker(
-    {
-      pathConfig: { 'wllama.wasm': wasm },
-      nbThread: threads > 1 ? threads : 0,
-      compat: compat !== null,
-      noWebGPU: !gpu,
-    },
-    url,
-  );
+): AheadWorker => {
+  const [pathConfig, nbThread] = [{ 'wllama.wasm': wasm }, threads > 1 ? threads : 0];
+  return new AheadWorker({ pathConfig, nbThread, compat: compat !== null, noWebGPU: !gpu }, url);
+};
 
 /**
  * Loads a model in llama.cpp's server, in a worker.
@@ -112,10 +106,8 @@ export async function openLlama(files: readonly Blob[], options: LlamaOptions) {
     embed: async (text: string): Promise<Chunk> => resultOf(calls, await calls.beginEmbedding(text)),
     /** Scores a document for a query, one at a time. @throws as `ServerCalls` do */
     async rank(query: string, document: string): Promise<{ score: number; tokens: number }> {
-      const { score = Number.NaN, tokens_evaluated: tokens = 0 } = await resultOf(
-        calls,
-        await calls.beginRank(query, document),
-      );
+      const id = await calls.beginRank(query, document);
+      const { score = Number.NaN, tokens_evaluated: tokens = 0 } = await resultOf(calls, id);
       return { score, tokens };
     },
     async close(): Promise<void> {
@@ -152,10 +144,8 @@ async function start(
   { name, build: { wasm, compat }, url, parameters, limits, ahead, signal }: LlamaOptions,
   log: NativeLog,
 ): Promise<Wllama> {
-  const wllama = new Wllama(
-    { default: wasm },
-    { cacheManager: noCache(), logger: log, suppressNativeLog: false },
-  );
+  const settings = { cacheManager: noCache(), logger: log, suppressNativeLog: false };
+  const wllama = new Wllama({ default: wasm }, settings);
   // If unset, wllama fetches its compatibility build from a CDN.
   wllama.setCompat(compat);
   useWorkerFile(wllama, url, limits, true, ahead);

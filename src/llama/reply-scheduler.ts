@@ -77,6 +77,19 @@ type RequestedStep = { reply: ScheduledReply; id: number; result: Promise<StepRe
 
 type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 
+interface SchedulerOptions {
+  /** Number of the server's slots, which the caller's concurrency must not exceed. */
+  slots: number;
+  /** Maximum number of tokens of a prompt with its reply. */
+  context: number;
+  /** Prefix that keeps the tokenizer from adding a BOS token; null if that is impossible, and states cannot be copied. */
+  bare: '' | typeof BARE | null;
+  /** Whether a step may draft tokens. */
+  drafts?: boolean;
+  /** Whether the tokenizer never refuses a text. Default: true. */
+  encodesAll?: boolean;
+}
+
 /**
  * Schedules the slots of llama.cpp's server, which computes only in explicit steps: each computes a token for every
  * slot. With all steps made here, one after another, each reply gets its token of every step, an abort waits for at
@@ -84,13 +97,11 @@ type ReplyEvents = Pick<ScheduledReply, 'onAccepted' | 'onChunk' | 'resolve' | '
  */
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
-  readonly #context: number;
+  readonly #options: SchedulerOptions;
   readonly #replies: ScheduledReply[] = [];
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
   readonly #states: SlotStates | null;
-  readonly #drafts: boolean;
-  readonly #encodesAll: boolean;
   readonly #stopped = new AbortController();
   #looping = false;
   /** Step that the server computes next, while the results of the one before are read. */
@@ -100,32 +111,10 @@ export class ReplyScheduler {
   /** Number of tokens of the text that is added to a prompt to count it; null if not known yet. */
   #addedTokens: number | null = null;
 
-  /**
-   * @param options `slots`: number of the server's slots, which the caller's concurrency must not exceed. `context`:
-   *   maximum number of tokens of a prompt with its reply. `bare`: prefix that keeps the tokenizer from adding a BOS
-   *   token; null if that is impossible, and states cannot be copied. `drafts`: whether a step may draft tokens.
-   *   `encodesAll`: whether the tokenizer never refuses a text
-   */
-  constructor(
-    calls: ServerCalls,
-    {
-      slots,
-      context,
-      bare,
-      drafts = false,
-      encodesAll = true,
-    }: {
-      slots: number;
-      context: number;
-      bare: '' | typeof BARE | null;
-      drafts?: boolean;
-      encodesAll?: boolean;
-    },
-  ) {
+  constructor(calls: ServerCalls, options: SchedulerOptions) {
+    const { slots, bare } = options;
     this.#calls = calls;
-    this.#context = context;
-    this.#drafts = drafts;
-    this.#encodesAll = encodesAll;
+    this.#options = options;
     this.#slots = new SlotPredictor(slots);
     this.#states =
       bare === null ? null : new SlotStates(calls, this.#slots, bare, () => this.#putFillingAside());
@@ -248,7 +237,7 @@ export class ReplyScheduler {
       signal.throwIfAborted();
       await this.#putFillingAside();
       // llama.cpp takes quadratic time for consecutive special tokens.
-      const added = special + WORD.repeat(this.#context + 1);
+      const added = special + WORD.repeat(this.#options.context + 1);
       this.#addedTokens ??= (await this.#refuse(added + added)) - (await this.#refuse(added));
       count.resolve((await this.#refuse(prompt + added, images)) - this.#addedTokens);
     } catch (error) {
@@ -318,8 +307,8 @@ export class ReplyScheduler {
     return (
       'grammar' in fields ||
       images !== undefined ||
-      !this.#encodesAll ||
-      MAX_TOKENS_PER_UNIT * prompt.length >= this.#context
+      this.#options.encodesAll === false ||
+      MAX_TOKENS_PER_UNIT * prompt.length >= this.#options.context
     );
   }
 
@@ -367,7 +356,7 @@ export class ReplyScheduler {
 
   #request(reply: ScheduledReply, running: readonly ScheduledReply[]): RequestedStep {
     // Drafted tokens have no log probabilities. Replies that run together fill a step without drafts.
-    const mayDraft = this.#drafts && running.length === 1 && !reply.fields['n_probs'];
+    const mayDraft = this.#options.drafts && running.length === 1 && !reply.fields['n_probs'];
     const drafts = mayDraft && reply.state.name === 'decode';
     const step: RequestedStep = [];
     request(step, reply, (id) => this.#calls.step(id, drafts));

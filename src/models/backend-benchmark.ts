@@ -144,9 +144,8 @@ export class BackendBenchmark {
     const other = await load('webgpu', signal);
     try {
       const result = await this.#measure(engine, other, signal);
-      await (
-        await store()
-      ).notes.keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
+      const { notes } = await store();
+      await notes.keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
       this.#know(variant, result);
       onResult(variant, result);
     } finally {

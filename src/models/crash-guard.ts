@@ -83,10 +83,7 @@ export class CrashGuard {
   }
 
   async #ask<T>(answer: Promise<T>, otherwise: T): Promise<T> {
-    const known = await withTimeout(
-      answer.catch(() => otherwise),
-      PAGE_MS,
-    );
-    return known ?? otherwise;
+    const known = answer.catch(() => otherwise);
+    return (await withTimeout(known, PAGE_MS)) ?? otherwise;
   }
 }

@@ -29,7 +29,7 @@ export function createModels(options: ModelsOptions): ModelManager {
   const { engines, device, page, prefer, limits = {}, loadedModels, weights, wasmUrl } = options;
   const { store, files, storage, rate } = weights;
   const { evict = false, probe = 'real-gpu', memoryBytes } = limits;
-  const estimates = new Estimates(files, rate, engines);
+  const estimates = new Estimates({ files, rate, engines });
   /** The benchmark's notes by variant. */
   const notes = new Map<string, string>();
   const benchmark = new BackendBenchmark({
@@ -38,7 +38,7 @@ export function createModels(options: ModelsOptions): ModelManager {
     notes,
     which: probe,
     version: options.build,
-    busy: () => loadedModels.isBusy,
+    busy: () => [...loadedModels.keys()].some((variant) => loadedModels.isBusy(variant)),
     onResult: ({ name }, { backend: faster }) => {
       if (faster === 'webgpu') loadedModels.reload(name).catch(() => undefined);
       options.onChange();

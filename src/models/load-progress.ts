@@ -67,8 +67,7 @@ export class RateMeter {
   /** @param bytes total so far @returns bytes per second; null until bytes have arrived for a while */
   add(bytes: number): number | null {
     const now = performance.now();
-    const latest = this.#samples.at(-1);
-    if (latest && bytes < latest.bytes) {
+    if (bytes < (this.#samples.at(-1)?.bytes ?? 0)) {
       this.#samples = [];
       this.#since = null;
     }

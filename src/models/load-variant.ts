@@ -161,7 +161,11 @@ export class VariantLoader {
     for (const { blob } of readFiles) closeGguf(blob);
     // Also store optional files, so that the model is complete; ignore their failures.
     if (isLoaded) await Promise.allSettled([...unread].map(fetchFile));
-    const intact = (await Promise.all(checks)).every(Boolean);
+    const checked = await Promise.all(checks).catch(async (error: unknown) => {
+      if (engine.status === 'fulfilled') await engine.value.unload();
+      throw error;
+    });
+    const intact = checked.every(Boolean);
     if (engine.status === 'fulfilled') return { engine: engine.value, intact };
     if (options.signal.aborted || isLacking(unusable.signal.reason)) throw engine.reason;
     if (intact)

@@ -2,11 +2,12 @@ import type { LoadedModel } from './loaded-model.ts';
 
 /** Models that were requested, in any state, by the name of their variant. */
 export class LoadedModels extends Map<string, LoadedModel> {
-  /** Whether any model has requests or is being loaded. */
-  get isBusy(): boolean {
-    return [...this.values()].some(
-      ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
-    );
+  /** Whether a variant has requests or is being loaded. */
+  isBusy(variant: string): boolean {
+    const loadedModel = this.get(variant);
+    if (!loadedModel) return false;
+    const { state, queue } = loadedModel;
+    return state === 'loading' || queue.running + queue.queued > 0;
   }
 
   /** Whether a variant is loaded or being loaded. */
@@ -17,11 +18,9 @@ export class LoadedModels extends Map<string, LoadedModel> {
 
   /** Unloads a variant. @returns false if it is being loaded or has requests */
   async release(variant: string): Promise<boolean> {
+    if (this.isBusy(variant)) return false;
     const loadedModel = this.get(variant);
-    if (!loadedModel || loadedModel.state === 'idle' || loadedModel.state === 'failed') return true;
-    const { engine, queue } = loadedModel;
-    if (!engine || queue.running + queue.queued > 0) return false;
-    await loadedModel.drop(engine);
+    if (loadedModel?.engine) await loadedModel.drop(loadedModel.engine);
     return true;
   }
 

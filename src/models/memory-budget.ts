@@ -5,22 +5,20 @@ import { delay, Mutex } from '#base';
 import type { Engines } from '#engine-kit';
 import type { LoadedModel } from './loaded-model.ts';
 
+interface EstimatesOptions {
+  files: Pick<VariantFiles, 'missingBytes'>;
+  rate: Pick<DownloadRate, 'bytesPerSecond'>;
+  engines: Engines;
+}
+
 /** Estimates of each variant's memory and remaining download time. */
 export class Estimates {
-  readonly #variantFiles: Pick<VariantFiles, 'missingBytes'>;
-  readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
-  readonly #engines: Engines;
+  readonly #options: EstimatesOptions;
   /** Estimates by the variant's name. Variants without weights have none. */
   readonly known = new Map<string, VariantEstimate>();
 
-  constructor(
-    variantFiles: Pick<VariantFiles, 'missingBytes'>,
-    rate: Pick<DownloadRate, 'bytesPerSecond'>,
-    engines: Engines,
-  ) {
-    this.#variantFiles = variantFiles;
-    this.#rate = rate;
-    this.#engines = engines;
+  constructor(options: EstimatesOptions) {
+    this.#options = options;
   }
 
   /** Updates the estimates from what is stored. Never rejects, as estimates are only displayed. */
@@ -31,10 +29,11 @@ export class Estimates {
 
   async #refresh(variant: Variant): Promise<void> {
     if (!hasWeights(variant)) return;
-    const downloadBytes = await this.#variantFiles.missingBytes(variant).catch(() => weightBytes(variant));
-    const { bytesPerSecond } = this.#rate;
+    const { files, rate, engines } = this.#options;
+    const downloadBytes = await files.missingBytes(variant).catch(() => weightBytes(variant));
+    const { bytesPerSecond } = rate;
     this.known.set(variant.name, {
-      ...estimateMemory(variant, this.#engines),
+      ...estimateMemory(variant, engines),
       downloadBytes,
       ...(bytesPerSecond !== null && { downloadSeconds: Math.ceil(downloadBytes / bytesPerSecond) }),
     });

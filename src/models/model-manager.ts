@@ -220,10 +220,7 @@ export class ModelManager {
   /** Name of the variant that answers for a model, or would; undefined if none is chosen yet. */
   chosen(id: string): string | undefined {
     const candidates = this.#plans.get(id)?.candidates ?? [];
-    const working = candidates.find(({ name }) => {
-      const loadedModel = this.#loadedModels.get(name);
-      return !loadedModel || loadedModel.state !== 'failed';
-    });
+    const working = candidates.find(({ name }) => this.#loadedModels.get(name)?.state !== 'failed');
     return (working ?? candidates[0])?.name;
   }
 
@@ -264,14 +261,9 @@ export class ModelManager {
 
   #model(id: string, kind?: Kind): CatalogModel {
     const model = this.#catalog.models.find((candidate) => candidate.id === id);
-    if (!model || (kind && !answers(model.kind, kind)))
-      throw requestError(
-        400,
-        `There is no ${kind ? `${kind} ` : ''}model ${id} here.`,
-        'model_not_found',
-        'model',
-      );
-    return model;
+    if (model && (!kind || answers(model.kind, kind))) return model;
+    const message = `There is no ${kind ? `${kind} ` : ''}model ${id} here.`;
+    throw requestError(400, message, 'model_not_found', 'model');
   }
 
   #allowed(

@@ -32,12 +32,8 @@ export function addFile(files: FileLists, url: string, content: string | Uint8Ar
   const list = isLarge(files, url, Buffer.byteLength(content)) ? files.large : files.shell;
   const sha256 = createHash('sha256').update(content).digest('hex');
   const marks = isPage(url) ? marksOf(Buffer.from(content).toString()) : [];
-  list.push({
-    url,
-    revision: hashed ? null : sha256.slice(0, 16),
-    sha256,
-    ...(marks.length > 0 && { marks }),
-  });
+  const revision = hashed ? null : sha256.slice(0, 16);
+  list.push({ url, revision, sha256, ...(marks.length > 0 && { marks }) });
 }
 
 /** Whether a first visit must not wait for the file; the limit for pictures is a total. */

@@ -38,10 +38,7 @@ export async function downloadBuiltIn(
       name === 'NotAllowedError'
         ? 'Call ready() directly from a click, in a page that may use the Prompt API.'
         : 'Check the network and the free disk space, and try again.';
-    throw new LocaltextError(
-      'model_load_failed',
-      `The browser did not download its own model (${name}). ${why}`,
-      error,
-    );
+    const message = `The browser did not download its own model (${name}). ${why}`;
+    throw new LocaltextError('model_load_failed', message, error);
   }
 }

@@ -15,11 +15,7 @@ export function exportedFiles(description: ModelDescription, scope: string): Exp
   const text = JSON.stringify(description, null, 2);
   return [
     { path: DESCRIPTION_FILE, bytes: text.length, open: async () => new Response(text) },
-    ...description.files.map(({ path, bytes }) => ({
-      path,
-      bytes,
-      open: () => openFile(path, scope),
-    })),
+    ...description.files.map(({ path, bytes }) => ({ path, bytes, open: () => openFile(path, scope) })),
   ];
 }
 
@@ -28,10 +24,8 @@ async function openFile(path: string, scope: string): Promise<Response> {
   const response = await fetch(new URL(`models/${path}`, scope));
   const type = response.headers.get('content-type') ?? '';
   if (response.ok && !type.startsWith('text/html')) return response;
-  throw new LocaltextError(
-    'weights_missing',
-    `${path} is not stored any more (the answer was ${response.status}). Load the model, then export it again.`,
-  );
+  const message = `${path} is not stored any more (the answer was ${response.status}). Load the model, then export it again.`;
+  throw new LocaltextError('weights_missing', message);
 }
 
 /** @throws LocaltextError naming every file that was refused, after all others have been taken */

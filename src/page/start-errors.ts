@@ -7,64 +7,39 @@ const FLOOR = 'Chrome or Edge 116, Firefox 124, Safari 17.4 (macOS and iOS)';
 
 /** Error for missing APIs. Browsers hide Web Locks and others from pages that are not secure. */
 export function unsupported(missing: string[]): LocaltextError {
-  if (typeof document === 'undefined') {
-    return new LocaltextError(
-      'browser_unsupported',
-      'This is not a web page (a server?), and localtext runs in pages only. Call it after the page has loaded, for example in an effect or `onMount`, and not in code that a server runs.',
-    );
-  }
-  if (!isSecureContext) {
-    return new LocaltextError(
-      'insecure_context',
-      'This page is not in a secure context, and only such pages have service workers and Web Locks. Serve it over https, or from localhost.',
-    );
-  }
-  return new LocaltextError(
-    'browser_unsupported',
-    `This browser lacks ${missing.join(', ')}. localtext works from these versions on: ${FLOOR}. Update the browser; if it is up to date, an extension or a privacy setting removes the API.`,
-  );
+  if (typeof document === 'undefined') return new LocaltextError('browser_unsupported', NO_PAGE);
+  if (!isSecureContext) return new LocaltextError('insecure_context', NOT_SECURE);
+  const message = `This browser lacks ${missing.join(', ')}. localtext works from these versions on: ${FLOOR}. Update the browser; if it is up to date, an extension or a privacy setting removes the API.`;
+  return new LocaltextError('browser_unsupported', message);
 }
+
+const NO_PAGE =
+  'This is not a web page (a server?), and localtext runs in pages only. Call it after the page has loaded, for example in an effect or `onMount`, and not in code that a server runs.';
+const NOT_SECURE =
+  'This page is not in a secure context, and only such pages have service workers and Web Locks. Serve it over https, or from localhost.';
 
 /** Error of a sandboxed page, whose origin cannot have storage or workers. */
-const inSandbox = (cause: unknown): LocaltextError =>
-  new LocaltextError(
-    'storage_unavailable',
-    'This page has an opaque origin, which has no storage and no workers: it is sandboxed without `allow-same-origin`. Add that to `sandbox` in its Content-Security-Policy, or to the `sandbox` attribute of its iframe. A data: URL cannot run localtext.',
-    cause,
-  );
+const SANDBOX =
+  'This page has an opaque origin, which has no storage and no workers: it is sandboxed without `allow-same-origin`. Add that to `sandbox` in its Content-Security-Policy, or to the `sandbox` attribute of its iframe. A data: URL cannot run localtext.';
 
 export function storageRefused(cause: DOMException): LocaltextError {
-  if (globalThis.origin === 'null') return inSandbox(cause);
-  if (cause.name === 'QuotaExceededError') {
-    return new LocaltextError(
-      'storage_full',
-      `The browser's storage for this site is full, and nothing was saved. Delete stored models (\`weights.delete()\`), or free disk space, and try again. ${PRIVATE_WINDOW}`,
-      cause,
-    );
-  }
-  if (cause.name === 'TimeoutError') {
-    return new LocaltextError(
-      'storage_unavailable',
-      "The browser did not open this site's IndexedDB in time. Another tab of this site may show a dialog: close it, or all tabs of this site. If that does not help, restart the browser.",
-      cause,
-    );
-  }
-  return new LocaltextError(
-    'storage_unavailable',
-    `The browser refuses IndexedDB to this page (${cause.name}). localtext keeps keys and settings there. Allow cookies and site data for this site, free space on the device, and reload.`,
-    cause,
-  );
+  if (globalThis.origin === 'null') return new LocaltextError('storage_unavailable', SANDBOX, cause);
+  if (cause.name === 'QuotaExceededError') return new LocaltextError('storage_full', FULL, cause);
+  if (cause.name === 'TimeoutError') return new LocaltextError('storage_unavailable', LATE, cause);
+  const message = `The browser refuses IndexedDB to this page (${cause.name}). localtext keeps keys and settings there. Allow cookies and site data for this site, free space on the device, and reload.`;
+  return new LocaltextError('storage_unavailable', message, cause);
 }
+
+const FULL = `The browser's storage for this site is full, and nothing was saved. Delete stored models (\`weights.delete()\`), or free disk space, and try again. ${PRIVATE_WINDOW}`;
+const LATE =
+  "The browser did not open this site's IndexedDB in time. Another tab of this site may show a dialog: close it, or all tabs of this site. If that does not help, restart the browser.";
 
 const instead =
   'use createFetch() instead: new OpenAI({ baseURL: location.origin + "/v1", fetch: createFetch(), … }).';
 
 export function cacheRefused(cause: unknown): LocaltextError {
-  return new LocaltextError(
-    'cache_unavailable',
-    `The browser offers no Cache API to this page, and the service worker needs it. Allow site data for this site, or ${instead}`,
-    cause,
-  );
+  const message = `The browser offers no Cache API to this page, and the service worker needs it. Allow site data for this site, or ${instead}`;
+  return new LocaltextError('cache_unavailable', message, cause);
 }
 
 export const noServiceWorkers = (): LocaltextError =>
@@ -79,40 +54,31 @@ const isTrustedTypesError = (error: unknown): boolean => /TrustedScriptURL/.test
 /** Explains the browser's own error to the site. */
 export function registrationFailed(error: unknown, url: string): LocaltextError {
   if (error instanceof LocaltextError) return error;
-  if (globalThis.origin === 'null') return inSandbox(error);
+  if (globalThis.origin === 'null') return new LocaltextError('storage_unavailable', SANDBOX, error);
   const text = messageOf(error);
   if (/MIME type/i.test(text)) {
-    return new LocaltextError(
-      'service_worker_mime_type',
-      `${url} is not served as JavaScript: most likely it does not exist, and the server answers with its page instead. Put localtext's service worker there (the Vite plugin does), or name its place: start({ serviceWorker: { url } }).`,
-      error,
-    );
+    const message = `${url} is not served as JavaScript: most likely it does not exist, and the server answers with its page instead. ${PUT_THERE}`;
+    return new LocaltextError('service_worker_mime_type', message, error);
   }
   // Addresses in the text may have such numbers, too.
   if (/\b404\b|not found/i.test(text.replaceAll(/https?:\S+/g, ''))) {
-    return new LocaltextError(
-      'service_worker_not_found',
-      `There is no service worker at ${url}. Put localtext's there (the Vite plugin does), or name its place: start({ serviceWorker: { url } }).`,
-      error,
-    );
+    const message = `There is no service worker at ${url}. ${PUT_THERE}`;
+    return new LocaltextError('service_worker_not_found', message, error);
   }
   if (/Content Security Policy|TrustedScriptURL/i.test(text)) {
     const directive = isTrustedTypesError(error) ? TRUSTED_TYPES : 'worker-src';
     return new LocaltextError('worker_blocked', blockedMessage(url, directive), error);
   }
   if (error instanceof DOMException && ['SecurityError', 'NotSupportedError'].includes(error.name)) {
-    return new LocaltextError(
-      'service_worker_blocked',
-      `The browser does not let this page register a service worker (cookies blocked, a private window, a sandboxed frame, or a scope above the script's folder): ${instead}`,
-      error,
-    );
+    const message = `The browser does not let this page register a service worker (cookies blocked, a private window, a sandboxed frame, or a scope above the script's folder): ${instead}`;
+    return new LocaltextError('service_worker_blocked', message, error);
   }
-  return new LocaltextError(
-    'service_worker_failed',
-    `The service worker at ${url} could not be registered (${text}). If this persists, ${instead}`,
-    error,
-  );
+  const message = `The service worker at ${url} could not be registered (${text}). If this persists, ${instead}`;
+  return new LocaltextError('service_worker_failed', message, error);
 }
+
+const PUT_THERE =
+  "Put localtext's service worker there (the Vite plugin does), or name its place: start({ serviceWorker: { url } }).";
 
 export const notInstalled = (): LocaltextError =>
   new LocaltextError(

@@ -43,24 +43,12 @@ export class Executor<Job> {
    */
   enter(job: Job, signal?: AbortSignal): Promise<() => void> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => this.refuse(waiter.job, signal?.reason);
-      const waiter: Waiter<Job> = {
-        job,
-        since: performance.now(),
-        begin: (leave) => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve(leave);
-        },
-        fail: (reason) => {
-          signal?.removeEventListener('abort', onAbort);
-          reject(reason as Error);
-        },
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(waiter);
+    const onAbort = (): void => this.refuse(job, signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    return new Promise<() => void>((begin, fail) => {
+      this.#waiting.push({ job, since: performance.now(), begin, fail });
       this.update();
-    });
+    }).finally(() => signal?.removeEventListener('abort', onAbort));
   }
 
   /** Fails a waiting job. */

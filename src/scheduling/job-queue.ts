@@ -1,4 +1,4 @@
-import { ServiceError } from '#base';
+import { rateLimited, ServiceError } from '#base';
 import { Executor } from './executor.ts';
 import { type JobView, lastOfMost, nextJob, POLICY, type Served } from './policy.ts';
 
@@ -89,13 +89,7 @@ export class JobQueue {
 
   #full(): ServiceError {
     const retryAfterMs = Math.round(Math.min(60_000, Math.max(1000, this.#averageMs / this.#slots)));
-    return new ServiceError({
-      status: 429,
-      type: 'rate_limit_error',
-      code: 'rate_limit_exceeded',
-      message: `The request queue is full (${this.#limit}). Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
-      retryAfterMs,
-      isQueueFull: true,
-    });
+    const message = `The request queue is full (${this.#limit}). Retry in ${Math.ceil(retryAfterMs / 1000)} s.`;
+    return new ServiceError({ ...rateLimited(message, retryAfterMs).wire, isQueueFull: true });
   }
 }

@@ -77,10 +77,8 @@ export const isLocalPath = ({ pathname }: URL): boolean => ROUTES.has(pathname);
 function requirePageLibrary(request: Request, { pathname }: URL, allow: string): void {
   const version = request.headers.get(PROTOCOL_HEADER);
   if (request.mode === 'navigate' || request.destination !== '' || version === null) {
-    throw requestError(
-      403,
-      `${pathname} answers only the localtext page library. Use the handle of start().`,
-    );
+    const message = `${pathname} answers only the localtext page library. Use the handle of start().`;
+    throw requestError(403, message);
   }
   if (request.method !== allow) {
     const message = `${request.method} is not possible at ${pathname}. Use ${allow}.`;

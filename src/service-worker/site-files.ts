@@ -290,27 +290,22 @@ const warnOf = (what: string) => (error: unknown) =>
 /** List of files beside a service worker that another tool than the Vite plugin has bundled. */
 const OWN_FILES = 'localtext-sw-files.js';
 
-export interface OwnFiles {
-  /** Files kept from the installation on. */
-  small: SiteFiles;
-  /**
-   * Files kept when first used. Otherwise a first visit would wait for tens of megabytes before it could send
-   * a request.
-   */
-  large: SiteFiles;
-}
-
 /**
  * Creates the stores of the site's files. Call it while the script is evaluated: a service worker cannot
  * import later.
  * @param site all of the site's files that are not large, if localtext keeps them
  */
-export function ownFiles(site?: readonly SiteFile[]): OwnFiles {
+export function ownFiles(site?: readonly SiteFile[]) {
   const isListLost = !self.__LOCALTEXT_LARGE_FILES__ && !importList();
   return {
+    /** Files kept from the installation on. */
     small: site
       ? new SiteFiles('localtext-precache', site)
       : new SiteFiles('localtext-small-files', self.__LOCALTEXT_SMALL_FILES__, isListLost),
+    /**
+     * Files kept when first used. Otherwise a first visit would wait for tens of megabytes before it could send
+     * a request.
+     */
     large: new SiteFiles('localtext-large-files', self.__LOCALTEXT_LARGE_FILES__),
   };
 }

@@ -22,7 +22,7 @@ export interface WeightsOptions
   engines: Engines;
   device: Promise<Device>;
   /** The models in memory, whose files are kept. */
-  users: Pick<ModelStorageOptions, 'inUse' | 'release'>;
+  users: Pick<ModelStorageOptions, 'inUse' | 'isBusy' | 'release'>;
   /** Name of the variant chosen for a model; undefined if none is chosen. */
   chosen(id: string): string | undefined;
 }
@@ -68,6 +68,7 @@ export function createWeights(options: WeightsOptions): Weights {
     variantFiles: files,
     evict,
     inUse: (variant) => users.inUse(variant),
+    isBusy: (variant) => users.isBusy(variant),
     release: (variant) => users.release(variant),
   });
   storage.setCatalog(catalog, added);

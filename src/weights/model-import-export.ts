@@ -35,12 +35,8 @@ export async function exportDescription(
   const files = await modelStorage.files(variant);
   const missing = await (await store()).missing(files);
   if (files.length === 0 || missing.length > 0) {
-    throw requestError(
-      400,
-      `${variant} is not stored completely: ${missing[0]?.path ?? 'none of its files'} is missing. Load the model, then export it.`,
-      'weights_missing',
-      'target',
-    );
+    const message = `${variant} is not stored completely: ${missing[0]?.path ?? 'none of its files'} is missing. Load the model, then export it.`;
+    throw requestError(400, message, 'weights_missing', 'target');
   }
   return { version: 1, variant, files: files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })) };
 }
@@ -62,12 +58,8 @@ export async function importFile(
   const known = await modelStorage.known();
   const sameSize = known.flatMap(({ files }) => files).filter(({ bytes }) => bytes === blob.size);
   if (sameSize.length === 0) {
-    throw requestError(
-      400,
-      `${name} (${blob.size} bytes) does not belong to a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, then files of the same version.`,
-      'unknown_weights',
-      'import',
-    );
+    const message = `${name} (${blob.size} bytes) does not belong to a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, then files of the same version.`;
+    throw requestError(400, message, 'unknown_weights', 'import');
   }
   for (const { variant, files } of known)
     if (files.some(({ bytes }) => bytes === blob.size)) await modelStorage.note(variant.name, files);
@@ -93,22 +85,14 @@ async function importDescription(
   const described = await readDescription(name, blob);
   const entry = (await modelStorage.known()).find(({ variant }) => variant.name === described.variant);
   if (!entry) {
-    throw requestError(
-      400,
-      `${name} describes ${described.variant}, which this site's catalog does not have.`,
-      'unknown_weights',
-      'import',
-    );
+    const message = `${name} describes ${described.variant}, which this site's catalog does not have.`;
+    throw requestError(400, message, 'unknown_weights', 'import');
   }
   // The catalog, the manifest and the hub take precedence over an imported file's description.
   if (entry.files.length === 0) await variantFiles.keepFiles(entry.variant, described.files);
   else if (!sameFiles(entry.files, described.files)) {
-    throw requestError(
-      400,
-      `${name} does not match the known files of ${described.variant}. Import files of the same version. If the known ones came from an earlier import, delete ${described.variant} first.`,
-      'weights_conflict',
-      'import',
-    );
+    const message = `${name} does not match the known files of ${described.variant}. Import files of the same version. If the known ones came from an earlier import, delete ${described.variant} first.`;
+    throw requestError(400, message, 'weights_conflict', 'import');
   }
   return { path: null, completed: [] };
 }

@@ -23,7 +23,9 @@ export interface ModelStorageOptions {
   evict: boolean;
   /** Whether the variant is in memory or being loaded. */
   inUse(variant: string): boolean;
-  /** Unloads the variant. Resolves to false while it has requests or is being loaded. */
+  /** Whether the variant has requests or is being loaded. */
+  isBusy(variant: string): boolean;
+  /** Unloads the variant. Resolves to false while it is busy. */
   release(variant: string): Promise<boolean>;
 }
 
@@ -69,7 +71,7 @@ export class ModelStorage {
   async overview(): Promise<WeightsOverview> {
     const { kind } = (await this.#options.store()).backend;
     const { usedBytes = null, quotaBytes = null } = (await estimateStorage()) ?? {};
-    const persisted = await orNull(() => navigator.storage.persisted());
+    const persisted = (await globalThis.navigator?.storage?.persisted?.().catch(() => null)) ?? null;
     return { kind, usedBytes, quotaBytes, persisted, variants: await this.variants() };
   }
 
@@ -85,12 +87,8 @@ export class ModelStorage {
    */
   async delete(name: string, unlist?: () => Promise<void>): Promise<void> {
     if (this.unfinished.isAdding(name) || !(await this.#options.release(name))) {
-      throw requestError(
-        400,
-        `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`,
-        'weights_in_use',
-        'target',
-      );
+      const message = `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`;
+      throw requestError(400, message, 'weights_in_use', 'target');
     }
     const known = this.#variants.get(name);
     const noted = (await this.#index.entries()).get(name)?.files ?? [];
@@ -102,8 +100,8 @@ export class ModelStorage {
       other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);
     await this.#deleting.run(async () => {
       await this.#release(files, isGone);
-      if (known) await this.#options.variantFiles.forget(known.variant);
       // It may be added or loaded again by now.
+      if (known && isGone(name)) await this.#options.variantFiles.forget(known.variant);
       if (isGone(name)) await this.#index.delete(name);
     });
   }
@@ -211,20 +209,23 @@ export class ModelStorage {
     await this.#index.update(name, { models: known.models, used: Date.now(), files });
   }
 
-  /** Lists variants that are not in use and share none of these files, the least recently used first. */
+  /** Lists variants that are not busy and share none of these files: the least recently used first, loaded ones last. */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
     const needed = hashesOf(files);
     const others: StoredVariant[] = [];
     for (const each of await this.variants()) {
-      if (each.storedBytes === 0 || each.inUse) continue;
+      const isBusy = this.#options.isBusy(each.variant) || this.unfinished.isAdding(each.variant);
+      if (each.storedBytes === 0 || isBusy) continue;
       const itsFiles = await this.files(each.variant);
       if (!itsFiles.some(({ sha256 }) => needed.has(sha256))) others.push(each);
     }
-    return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
+    return others.toSorted(
+      (a, b) => Number(a.inUse) - Number(b.inUse) || (a.lastUsed ?? 0) - (b.lastUsed ?? 0),
+    );
   }
 
   /**
-   * The only place where files are deleted: those that no entry of another variant names. Asked again under each file's
+   * The only place where complete files are deleted: those that no entry of another variant names. Asked again under each file's
    * lock, as a model with the file may be added or loaded meanwhile.
    */
   async #release(
@@ -284,12 +285,3 @@ const hashesOf = (files: readonly WeightFile[]): Set<string> => new Set(files.ma
 
 const described = (variants: readonly StoredVariant[]): string[] =>
   variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);
-
-/** Resolves to null if the browser lacks the API or denies it. */
-async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
-  try {
-    return await ask();
-  } catch {
-    return null;
-  }
-}

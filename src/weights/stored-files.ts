@@ -7,7 +7,7 @@ import {
   replace,
   type StorageBackend,
 } from './backends/storage-backend.ts';
-import { asStorageFull } from './download/download-errors.ts';
+import { asStorageFull, cannotRead, sizeDiffers } from './download/download-errors.ts';
 import {
   checkpointBytes,
   checkpointName,
@@ -55,6 +55,7 @@ export class StoredFiles {
    * Writes a record for sound bytes without a valid one, and turns a damaged file into a partial download that keeps the
    * intact chunks.
    * @returns whether the file is complete
+   * @throws ServiceError `weights_corrupt` if the file with this hash has another size; `storage_failed` if it cannot be read
    */
   async repair(file: WeightFile, signal?: AbortSignal): Promise<boolean> {
     const { sha256, bytes } = file;
@@ -62,11 +63,15 @@ export class StoredFiles {
     if (!isRecorded && (await this.#backend.read(checkpointName(sha256)))) return false;
     const record = await this.record(file);
     const blob = await this.#backend.read(sha256);
-    const chunks = blob && record ? await intactChunks(blob, record) : [];
+    requireSize(file, record, blob);
+    const fail = (error: unknown): never => {
+      signal?.throwIfAborted();
+      throw cannotRead(file, error);
+    };
+    const chunks = blob && record ? await intactChunks(blob, record).catch(fail) : [];
     if (blob?.size === bytes) {
       if (chunks.length === record?.chunks.length) return true;
-      const all = await chunksIfSound(file, blob, signal).catch(() => null);
-      signal?.throwIfAborted();
+      const all = await chunksIfSound(file, blob, signal).catch(fail);
       // The bytes are complete even if there is no space for a new record.
       if (all) await this.finish(file, all, record?.from).catch(() => undefined);
       if (all) return true;
@@ -119,7 +124,7 @@ export class StoredFiles {
 
   /** Reads one of this app's notes, a small text; null if there is none. */
   async note(name: string): Promise<string | null> {
-    return this.#read(await noteOf(this.#scope, name));
+    return readSmallFile(this.#backend, await noteOf(this.#scope, name));
   }
 
   /** @throws ServiceError `storage_full` */
@@ -137,12 +142,13 @@ export class StoredFiles {
 
   /** Reads the integrity record; null if it is missing or invalid. */
   async record({ sha256 }: WeightFile): Promise<IntegrityRecord | null> {
-    return parseRecord(await this.#read(recordName(sha256)), sha256);
+    return parseRecord(await readSmallFile(this.#backend, recordName(sha256)), sha256);
   }
+}
 
-  #read(name: string): Promise<string | null> {
-    return readSmallFile(this.#backend, name);
-  }
+function requireSize(file: WeightFile, record: IntegrityRecord | null, blob: Blob | null): void {
+  if (blob && blob.size === record?.bytes && blob.size !== file.bytes)
+    throw sizeDiffers(file, `has ${blob.size} bytes`);
 }
 
 async function chunksIfSound(file: WeightFile, blob: Blob, signal?: AbortSignal): Promise<string[] | null> {

@@ -27,7 +27,7 @@ export interface StoredFile extends FetchedFile {
   intact: Promise<boolean>;
 }
 
-type IsNeeded = (file: WeightFile) => boolean;
+type IsNeeded = (file: WeightFile) => boolean | Promise<boolean>;
 
 /** How long a deletion waits for the file: another app may be deleting it, which is quick, or downloading it. */
 const DELETE_WAIT_MS = 500;
@@ -110,7 +110,8 @@ export class WeightStore {
   /** Cancels these downloads for all callers and deletes partial files. Complete files stay. */
   async cancel(files: readonly WeightFile[]): Promise<void> {
     await Promise.all(this.#downloads.of(files).map((each) => each.cancel()));
-    for (const file of await this.missing(files)) await this.#releaseUnlessLocked(file);
+    const isStored = async (file: WeightFile) => (await this.#files.complete(file)) !== null;
+    for (const file of await this.missing(files)) await this.#releaseUnlessLocked(file, isStored);
   }
 
   /**
@@ -162,7 +163,7 @@ export class WeightStore {
   async #releaseUnlessLocked(file: WeightFile, isNeeded?: IsNeeded): Promise<boolean> {
     const signal = AbortSignal.timeout(DELETE_WAIT_MS);
     const release = async (): Promise<void> => {
-      if (isNeeded?.(file)) return;
+      if (await isNeeded?.(file)) return;
       this.#checks.delete(file.sha256);
       await this.#files.release(file);
     };
@@ -232,7 +233,9 @@ export class WeightStore {
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
     const repair = () => this.#locked(file, () => this.#files.repair(file));
-    const check = this.#files.isIntact(file, blob).then((intact) => intact || repair());
+    // An earlier state of a file that was repaired since cannot be read.
+    const isIntact = this.#files.isIntact(file, blob).catch(() => false);
+    const check = isIntact.then((intact) => intact || repair());
     this.#checks.set(file.sha256, check);
     const forget = (): unknown => this.#checks.delete(file.sha256);
     check.then((intact) => intact || forget(), forget);

@@ -54,12 +54,13 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
       '/worker.js',
       `try { importScripts('${other.url}/private/part.js'); postMessage(self.part) } catch { postMessage('no cookie') }`,
     );
+    addFile('/engine.js', `import '/counting-worker.js'`);
     // A worker of a worker.
     addFile('/outer.js', `new Worker('/worker.js').onmessage = ({ data }) => postMessage(data)`);
     page = await (await fetch(`${inject('siteUrl')}/lifetime-page.html`)).text();
     page = page.replace('./assets/', '/assets/');
     page += `${LISTEN}<script>addEventListener('load', async () => {
-      await lifetime.start({ workerUrl: '/counting-worker.js', isolation: ${JSON.stringify(isolation)} });
+      await lifetime.start({ workerUrl: '/engine.js', isolation: ${JSON.stringify(isolation)} });
       document.documentElement.dataset.isolated = (await lifetime.handle().status()).crossOriginIsolated;
     })</script>`;
   }

@@ -140,6 +140,9 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
           ).length,
       ),
     ).toBe(0);
+    // WebKitGTK does not report its storage.
+    await show('models', 'Models');
+    await waitFor(tab, () => document.querySelector('[aria-label="Weights in this browser"]') !== null);
     await show('device', 'Device');
     const text = await waitFor(tab, () => document.querySelector('.meanings')?.textContent);
     const shared = await tab.evaluate(() => 'SharedArrayBuffer' in globalThis);

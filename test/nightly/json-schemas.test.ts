@@ -15,8 +15,8 @@ import { tempFolder } from '../support/temp-folder.ts';
 
 /** llama.cpp itself, with a model that says anything, under the grammars of generated schemas. */
 
-const SEED = Number(process.env['SEED'] ?? 20_261_125);
-const SCHEMAS = Number(process.env['SCHEMAS'] ?? 500);
+const SEED = Number(process.env['LOCALTEXT_SCHEMAS_SEED'] ?? 20_261_125);
+const SCHEMAS = Number(process.env['LOCALTEXT_SCHEMAS'] ?? 500);
 const MAX_TOKENS = 150;
 
 let llama: LlamaServer;

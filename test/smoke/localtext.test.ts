@@ -123,7 +123,7 @@ test('a model says what it is on this device', async () => {
     {
       context_length: 512,
       capabilities: ['embeddings', 'rerank', 'decisions'],
-      size_bytes: 24081767,
+      size_bytes: 24077728,
       loaded: true,
     },
   ]);

@@ -112,11 +112,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     hasLongParts: true,
     work: ({ file }) => file.size / (/wav/.test(file.type) ? WORK.wavBytes : WORK.soundBytes),
   },
-  speech: {
-    run: runOnEngine,
-    hasLongParts: true,
-    work: ({ text }) => text.length / WORK.speechCharacters,
-  },
+  speech: { run: runOnEngine, hasLongParts: true, work: ({ text }) => text.length / WORK.speechCharacters },
   decision: {
     prepare: async ({ job, imageOrigins }, signal) => {
       const { images } = job.input;

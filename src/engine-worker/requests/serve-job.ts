@@ -11,7 +11,7 @@ import {
   type ModelOf,
 } from '#jobs';
 import type { Origin, StageDetails, Stage } from '#protocol';
-import type { LoadedModel, ModelManager } from '#models';
+import type { ModelManager } from '#models';
 import type { Engine } from '#engine-kit';
 import { JobPaused, createLease, type Claim } from '#scheduling';
 import { leaseOptions, jobRules } from './job-rules.ts';
@@ -133,12 +133,6 @@ function showTimings({ computeMs, prefillMs, decodeMs }: Timings, detail: SpanDe
   if (decodeMs !== undefined) showSpan('decode', decodeMs, detail, now);
 }
 
-interface Place<K extends Kind> {
-  loadedModel: LoadedModel;
-  engine: Engine<ModelOf<K>>;
-  leave(): void;
-}
-
 /**
  * Waits for a slot and a loaded model. Queues before the load, as this bounds the queue during a load, too, and a
  * model with queued requests is never unloaded.
@@ -149,7 +143,7 @@ async function enterQueue<K extends Kind>(
   signal: AbortSignal,
   onStage: OnStage,
   claim: Claim,
-): Promise<Place<K>> {
+) {
   const { model, kind } = job;
   const optional = jobRules<K>(kind).otherwise !== undefined;
   for (;;) {

@@ -8,35 +8,28 @@ export interface Refused {
   error: WireError;
 }
 
-/** Next piece of the sound; null at its end. */
-export interface NextSamples {
-  samples: Float32Array<ArrayBuffer> | null;
-}
+const orRefused = <T>(task: () => Promise<T>): Promise<T | Refused> =>
+  task().catch((error: unknown) => ({ error: toWireError(error) }));
 
 let sound: Sound | null = null;
 
 /** Reads and decodes one sound file at a time, in a worker that can be terminated. */
 export const soundWorker = {
-  async open(file: Blob): Promise<Refused | { forPage: ForPage | null }> {
-    try {
+  open: (file: Blob): Promise<Refused | { forPage: ForPage | null }> =>
+    orRefused(async () => {
       await soundWorker.close();
       const opened = await openSound(file);
       if ('codec' in opened) return { forPage: opened };
       sound = opened;
       return { forPage: null };
-    } catch (error) {
-      return { error: toWireError(error) };
-    }
-  },
+    }),
 
-  async next(): Promise<Refused | NextSamples> {
-    try {
+  /** Next piece of the sound; null at its end. */
+  next: (): Promise<Refused | { samples: Float32Array<ArrayBuffer> | null }> =>
+    orRefused(async () => {
       const { value } = (await sound?.next()) ?? {};
       return value ? transfer({ samples: value }, [value.buffer]) : { samples: null };
-    } catch (error) {
-      return { error: toWireError(error) };
-    }
-  },
+    }),
 
   async close(): Promise<void> {
     await sound?.return();

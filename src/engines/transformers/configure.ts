@@ -7,11 +7,6 @@ import type { ReadFile } from './weight-files.ts';
 export function configure(name: string, runtime: Runtime, read: ReadFile): void {
   Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
   env.logLevel = LogLevel.ERROR;
-  serveFiles(name, read);
-}
-
-/** Makes transformers.js read a model's files from `read`. The setting is global to this thread, which runs one model. */
-export function serveFiles(name: string, read: ReadFile): void {
   env.useWasmCache = false;
   env.useBrowserCache = false;
   env.allowRemoteModels = false;

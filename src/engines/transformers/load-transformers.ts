@@ -35,16 +35,12 @@ async function loadEngine(
   const gpu = variant.backend === 'webgpu' ? await watchGpu() : null;
   if (variant.backend === 'webgpu' && !gpu) throw noGpu(variant);
   try {
-    const { worker, fingerprint } = await openOnnxWorker<typeof onnxWorker>(
-      variant,
-      context,
-      filesOf(variant, context),
-      {
-        helper: 'onnx',
-        load: (model, runtime, read) => model.load(variant, runtime, read),
-        lost: gpu?.lost,
-      },
-    );
+    const files = filesOf(variant, context);
+    const { worker, fingerprint } = await openOnnxWorker<typeof onnxWorker>(variant, context, files, {
+      helper: 'onnx',
+      load: (model, runtime, read) => model.load(variant, runtime, read),
+      lost: gpu?.lost,
+    });
     // After a loss, onnxruntime's calls may never settle.
     gpu?.lost.addEventListener('abort', () => worker.end(gpu.lost.reason));
     const embedder: Embedder = {

@@ -23,6 +23,7 @@ export const onnxWorker = {
       dtype: 'fp32',
       model_file_name: graphOf(variant),
       use_external_data_format: dataFilesOf(variant),
+      session_options: variant.optimizedGraph ? { graphOptimizationLevel: 'disabled' } : {},
     });
     loaded = { model, pooling: variant.pooling };
   },
@@ -55,8 +56,7 @@ function pool(
   for (const x of vector) sum += x * x;
   // The mean's divisor cancels out in the normalization.
   const norm = Math.sqrt(sum) || 1;
-  for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) / norm;
-  return vector;
+  return vector.map((x) => x / norm);
 }
 
 async function runModel(
@@ -69,10 +69,8 @@ async function runModel(
   const ids = new BigInt64Array(rows * columns);
   const mask = new BigInt64Array(rows * columns);
   batch.forEach((sequence, row) => {
-    sequence.forEach((id, column) => {
-      ids[row * columns + column] = BigInt(id);
-      mask[row * columns + column] = 1n;
-    });
+    ids.set(sequence.map(BigInt), row * columns);
+    mask.fill(1n, row * columns, row * columns + sequence.length);
   });
   const dims = [rows, columns];
   const outputs = (await model({

@@ -1,6 +1,7 @@
 import { proxy, type Remote } from 'comlink';
 
-import { hasThreads, processors, openHelper, type EngineContext, type HelperWorker } from '#engine-kit';
+import { engineCrashed } from '#base';
+import { hasThreads, processors, openHelper, type EngineContext } from '#engine-kit';
 import { type Runtime, runtimeFiles, withThreads } from './runtime-files.ts';
 import type { OnnxVariant } from './transformers-files.ts';
 import type { ModelFiles, ReadFile } from './weight-files.ts';
@@ -13,19 +14,17 @@ interface Options<Helper extends object> {
   lost?: AbortSignal | undefined;
 }
 
-export interface OnnxWorker<Helper extends object> {
-  worker: HelperWorker<Helper>;
-  /** Identifies the variant and the backend that it runs on. */
-  fingerprint: string;
-}
-
-/** Opens a helper worker in which onnxruntime has loaded a variant. @throws ServiceError; the runtime's error */
+/**
+ * Opens a helper worker in which onnxruntime has loaded a variant.
+ * @returns also a fingerprint of the variant and the backend that it runs on
+ * @throws ServiceError; the runtime's error
+ */
 export async function openOnnxWorker<Helper extends object>(
   variant: OnnxVariant,
   { wasm, signal }: EngineContext,
   { read, failed }: ModelFiles,
   { helper, load, maxThreads = Infinity, lost }: Options<Helper>,
-): Promise<OnnxWorker<Helper>> {
+) {
   const files = runtimeFiles(variant);
   const usableThreads = hasThreads() ? Math.min(processors(), maxThreads) : 1;
   const { opened: worker, threads } = await withThreads(usableThreads, (count) => {
@@ -36,6 +35,8 @@ export async function openOnnxWorker<Helper extends object>(
       AbortSignal.any([signal, failed, ...(lost ? [lost] : [])]),
     );
   });
+  // A voice opens files after its load, too.
+  failed.addEventListener('abort', () => worker.end(engineCrashed(failed.reason)));
   const backend = variant.backend === 'webgpu' ? 'webgpu' : `wasm-${threads}t`;
   return { worker, fingerprint: `${variant.name}-transformers-${backend}` };
 }

@@ -4,11 +4,16 @@ import { ClientText, isControlToken } from '#chat-template';
 
 export type PlainEncoder = (text: string) => number[];
 
+export type PlainTokenizer = Pick<
+  PreTrainedTokenizer,
+  'all_special_ids' | 'unk_token_id' | 'get_vocab' | 'encode'
+>;
+
 /**
  * Tokenizes clients' texts, of which nothing becomes a special token.
  * @returns a function from a text to its ids, without the special tokens that a model requires around a text
  */
-export function plainEncoder(tokenizer: PreTrainedTokenizer): PlainEncoder {
+export function plainEncoder(tokenizer: PlainTokenizer): PlainEncoder {
   const special = new Set(tokenizer.all_special_ids);
   const reserved = [...tokenizer.get_vocab()].filter(([text, id]) => special.has(id) || isControlToken(text));
   const clientText = new ClientText(reserved.map(([text]) => text));

@@ -23,6 +23,8 @@ export interface TransformersVariant extends VariantBase, EmbeddingTraining {
    * input, or a text's vector would depend on the others in its batch.
    */
   maxBatchSize?: number;
+  /** Whether the graph is as fast as it can be as it stands: onnxruntime then loads it in less time. */
+  optimizedGraph?: boolean;
 }
 
 export const rules: EngineRules<TransformersVariant> = {
@@ -32,6 +34,7 @@ export const rules: EngineRules<TransformersVariant> = {
     pooling,
     ...embeddingTraining,
     maxBatchSize: z.int().positive('must be at least 1 text').optional(),
+    optimizedGraph: z.boolean().optional(),
     backend: backend.optional(),
   },
   kinds: () => ['embedding'],

@@ -45,7 +45,7 @@ export async function withThreads<T>(
 /** Message of onnxruntime-web if it fails before it reads the model. */
 const NOT_STARTED = /no available backend found/;
 
-/** Explains a failed load. @throws the signal's reason */
+/** Explains a failed load. @throws ServiceError for a file of the runtime; the signal's reason */
 export async function loadFailure(
   error: unknown,
   variant: OnnxVariant,
@@ -72,12 +72,7 @@ async function startFailure(
     const message = `This page's Content-Security-Policy keeps ${wasm} from running. Allow 'wasm-unsafe-eval' in script-src, and reload the page.`;
     return serverError('model_load_failed', message, error);
   }
-  try {
-    await readScript(context.wasm(script), context.signal);
-    await checkWasm(context.wasm(wasm), context.signal);
-  } catch (cause) {
-    if (cause instanceof ServiceError) return cause;
-    throw cause;
-  }
+  await readScript(context.wasm(script), context.signal);
+  await checkWasm(context.wasm(wasm), context.signal);
   return engineFileError(context.wasm(script), 'could not be started', error);
 }

@@ -20,7 +20,7 @@ export async function openTokenizer(variant: TransformersVariant, context: Engin
   const files = await readTokenizerFiles(variant, context);
   let shape: TokenizerShape = { before: [], after: [], vocabularySize: 0 };
   const helper = new RestartableHelper<typeof tokenizerWorker>('tokenizer', async (tokenizer) => {
-    const loading = tokenizer.load(variant.name, files);
+    const loading = tokenizer.load(files);
     const seconds = loadSeconds([...files.values()].reduce((sum, { size }) => sum + size, 0));
     const loaded = await withTimeout<TokenizerShape | FileFault>(loading, seconds * 1000);
     if (!loaded) throw slowLoad(variant, seconds);
@@ -30,23 +30,6 @@ export async function openTokenizer(variant: TransformersVariant, context: Engin
     }
     shape = loaded;
   });
-
-  async function call(
-    texts: readonly string[],
-    cutTo: number | undefined,
-    seconds: number,
-    toError: (cause: unknown) => Error,
-  ): Promise<TokenizedText[]> {
-    try {
-      return await helper.call((tokenizer) => tokenizer.tokenize(texts, variant.contextLength, cutTo), {
-        timeoutMs: seconds * 1000,
-        toError,
-      });
-    } catch (error) {
-      // `end()` rejects with a plain Error.
-      throw error instanceof ServiceError ? error : engineCrashed(error);
-    }
-  }
 
   try {
     await abortable(helper.start(), context.signal);
@@ -63,12 +46,18 @@ export async function openTokenizer(variant: TransformersVariant, context: Engin
     async tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]> {
       const seconds = tokenizeSeconds(texts.reduce((sum, { length }) => sum + length, 0));
       const toError = (cause: unknown): Error => (cause === null ? slowText(seconds) : failedText(cause));
-      try {
-        return await call(texts, cutTo, seconds, (cause) => (isLost(cause) ? cause : toError(cause)));
-      } catch (error) {
-        if (!isLost(error)) throw error;
-        // The worker may have ended before this call, for example for lack of memory. Retry once in another worker.
-        return call(texts, cutTo, seconds, toError);
+      for (let isRetry = false; ; isRetry = true) {
+        try {
+          return await helper.call((tokenizer) => tokenizer.tokenize(texts, variant.contextLength, cutTo), {
+            timeoutMs: seconds * 1000,
+            toError: (cause) => (!isRetry && isLost(cause) ? cause : toError(cause)),
+          });
+        } catch (error) {
+          // `end()` rejects with a plain Error.
+          const failure = error instanceof ServiceError ? error : engineCrashed(error);
+          // The worker may have ended before this call, for example for lack of memory. Retry once in another worker.
+          if (isRetry || !isLost(failure)) throw failure;
+        }
       }
     },
 

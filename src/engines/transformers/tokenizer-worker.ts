@@ -1,8 +1,7 @@
-import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
+import { Tokenizer } from '@huggingface/tokenizers';
 
 import { isObject, messageOf } from '#base';
-import { type PlainEncoder, plainEncoder } from './plain-encoder.ts';
-import { serveFiles } from './configure.ts';
+import { type PlainEncoder, type PlainTokenizer, plainEncoder } from './plain-encoder.ts';
 import type { TokenizedText } from './transformers-engine.ts';
 
 export interface TokenizerShape {
@@ -25,10 +24,9 @@ let loaded: { encode: PlainEncoder; shape: TokenizerShape } | null = null;
 /** Tokenizes for one model in a worker that can be terminated: regular expressions in a tokenizer's file may run forever. */
 export const tokenizerWorker = {
   /** @param files by name */
-  async load(model: string, files: ReadonlyMap<string, Blob>): Promise<TokenizerShape | FileFault> {
-    serveFiles(model, async (name) => files.get(name) ?? null);
+  async load(files: ReadonlyMap<string, Blob>): Promise<TokenizerShape | FileFault> {
     try {
-      const tokenizer = await AutoTokenizer.from_pretrained(model);
+      const tokenizer = await readTokenizer(files);
       loaded = { encode: plainEncoder(tokenizer), shape: shapeOf(tokenizer) };
       return loaded.shape;
     } catch (error) {
@@ -58,8 +56,21 @@ export const tokenizerWorker = {
   },
 };
 
+/** transformers.js itself would take 50 ms of a processor to evaluate, and is not needed here. */
+async function readTokenizer(files: ReadonlyMap<string, Blob>): Promise<PlainTokenizer> {
+  const read = async (name: string): Promise<object> => JSON.parse((await files.get(name)?.text()) ?? '');
+  const tokenizer = new Tokenizer(await read('tokenizer.json'), await read('tokenizer_config.json'));
+  const added = [...tokenizer.get_added_tokens_decoder().values()];
+  return {
+    all_special_ids: added.flatMap(({ id, special }) => (special ? [id] : [])),
+    unk_token_id: tokenizer.model?.unk_token_id ?? -1,
+    get_vocab: () => tokenizer.get_vocab(),
+    encode: (text, options) => tokenizer.encode(text, options).ids,
+  };
+}
+
 /** Derives the special tokens from a text of one token, which also detects some broken tokenizers. */
-function shapeOf(tokenizer: PreTrainedTokenizer): TokenizerShape {
+function shapeOf(tokenizer: PlainTokenizer): TokenizerShape {
   const bare = tokenizer.encode('a', { add_special_tokens: false });
   const full = tokenizer.encode('a');
   if (!full.every(Number.isInteger)) throw new Error('a token has no id');
@@ -73,16 +84,11 @@ function shapeOf(tokenizer: PreTrainedTokenizer): TokenizerShape {
 
 async function findFault(files: ReadonlyMap<string, Blob>): Promise<FileFault> {
   for (const [file, blob] of files) {
-    const fault = objectFault(await blob.text());
-    if (fault !== undefined) return { file, fault };
+    try {
+      if (!isObject(JSON.parse(await blob.text()))) return { file, fault: 'is not a JSON object' };
+    } catch {
+      return { file, fault: 'is not JSON, or cut short' };
+    }
   }
   return { file: 'tokenizer.json', fault: 'is not a tokenizer that transformers.js can use' };
-}
-
-function objectFault(text: string): string | undefined {
-  try {
-    return isObject(JSON.parse(text)) ? undefined : 'is not a JSON object';
-  } catch {
-    return 'is not JSON, or cut short';
-  }
 }

@@ -98,12 +98,8 @@ export async function checkConfig(variant: TransformersVariant, context: EngineC
  */
 export function requireFiles(variant: OnnxVariant, needed: readonly string[]): void {
   const names = namesOf(variant);
-  const isListed = (name: string): boolean => {
-    const stem = name.replace(/\.onnx$/, '');
-    return names.some(
-      (each) => each === name || (stem !== name && each.startsWith(stem) && GRAPH.test(each)),
-    );
-  };
+  const isListed = (name: string): boolean =>
+    names.some((each) => each === name || (GRAPH.test(each) && each.startsWith(name.replace(/\.onnx$/, ''))));
   const missing = needed.find((name) => !isListed(name));
   if (missing === undefined) return;
   const message = `${variant.name} needs the file ${folderOf(variant)}${missing}, which the catalog does not list.`;

@@ -15,18 +15,23 @@ export function filesOf(variant: OnnxVariant, { file }: Pick<EngineContext, 'fil
   const folder = folderOf(variant);
   const paths = new Set(variant.files.map(({ path }) => path));
   const dataOfGraph = `onnx/${graphOf(variant)}.onnx_data`;
-  const failing = new AbortController();
-  const read = async (name: string): Promise<Blob | null> => {
+  return watchReads(async (name) => {
     // The graph's tensors may be in a safetensors file instead.
     const names = name === dataOfGraph ? [name, 'model.safetensors'] : [name];
     const path = names.map((each) => folder + each).find((each) => paths.has(each));
-    if (path === undefined) return null;
+    return path === undefined ? null : file(path);
+  });
+}
+
+export function watchReads(read: ReadFile): ModelFiles {
+  const failing = new AbortController();
+  const watched: ReadFile = async (name) => {
     try {
-      return await file(path);
+      return await read(name);
     } catch (error) {
       failing.abort(error);
       throw error;
     }
   };
-  return { read, failed: failing.signal };
+  return { read: watched, failed: failing.signal };
 }

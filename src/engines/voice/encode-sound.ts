@@ -19,17 +19,10 @@ const UNKNOWN_LENGTH = 0xffffffff;
 /** Formats that this browser can write. */
 export async function usableFormats(): Promise<SpeechFormat[]> {
   const { canEncodeAudio } = await import('mediabunny');
-  const [opus, aac] = await Promise.all(
-    (['opus', 'aac'] as const).map((codec) => canEncodeAudio(codec, CODED).catch(() => false)),
+  const codecs = (['opus', 'aac'] as const).map(async (codec) =>
+    (await canEncodeAudio(codec, CODED).catch(() => false)) ? [codec] : [],
   );
-  return [
-    'mp3',
-    ...(opus ? (['opus'] as const) : []),
-    ...(aac ? (['aac'] as const) : []),
-    'flac',
-    'wav',
-    'pcm',
-  ];
+  return ['mp3', ...(await Promise.all(codecs)).flat(), 'flac', 'wav', 'pcm'];
 }
 
 /**

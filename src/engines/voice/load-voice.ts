@@ -3,6 +3,7 @@ import type { LoadEngine } from '#engine-kit';
 import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
 import { loadFailure } from '../transformers/runtime-files.ts';
 import { voiceEngine } from './voice-engine.ts';
+import { watchReads } from '../transformers/weight-files.ts';
 import { fileOf, readTables } from './voice-files.ts';
 import type { voiceWorker } from './voice-worker.ts';
 
@@ -18,22 +19,14 @@ const nameOf = (path: string): string => {
 export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, context) => {
   const voices = new Map(Object.entries(variant.voices).map(([name, path]) => [name, nameOf(path)]));
   const shared = variant.network === undefined ? null : nameOf(variant.network);
-  const failing = new AbortController();
-  const read = async (name: string): Promise<Blob | null> => {
+  const files = watchReads(async (name) => {
     if (name === 'config.json') return new Blob([CONFIG]);
-    if (!FILE.test(name)) return null;
-    try {
-      return await fileOf(variant, context, name);
-    } catch (error) {
-      failing.abort(error);
-      throw error;
-    }
-  };
+    return FILE.test(name) ? fileOf(variant, context, name) : null;
+  });
   // A voice is opened at its first sentence, when a file that cannot be fetched would count as a crash.
   await Promise.all(variant.files.map(({ path }) => context.file(path)));
   const tables = await readTables(variant, context);
   try {
-    const files = { read, failed: failing.signal };
     const { worker, fingerprint } = await openOnnxWorker<typeof voiceWorker>(variant, context, files, {
       helper: 'voice',
       load: async (voice, runtime, readFile) =>

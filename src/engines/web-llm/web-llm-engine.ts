@@ -120,7 +120,7 @@ export function webLlmEngine(parts: WebLlmParts): Engine<'chat'> {
   ): Events<'chat'> {
     signal.throwIfAborted();
     if (isLost) throw deviceLost();
-    refuseOversized(job.input, contextLength);
+    refuseOversized(job, contextLength);
     const { input, replyStart } = toWebLlmRequest(job, chatConfig, clientText, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };

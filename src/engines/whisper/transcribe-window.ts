@@ -106,8 +106,6 @@ async function decodeWell(
 async function compression(text: string): Promise<number> {
   const bytes = new Blob([text]);
   if (bytes.size === 0) return 0;
-  const packed = await new Response(
-    bytes.stream().pipeThrough(new CompressionStream('deflate')),
-  ).arrayBuffer();
-  return bytes.size / packed.byteLength;
+  const packed = new Response(bytes.stream().pipeThrough(new CompressionStream('deflate')));
+  return bytes.size / (await packed.arrayBuffer()).byteLength;
 }

@@ -99,10 +99,7 @@ export function whisperEngine(
           const { segments, language, previous } = progress;
           const options = { ...jobOptions, position: window.position, language, previous };
           const result = await transcribe(samples, options, signal);
-          const added = result.segments.map((segment, index) => ({
-            id: segments.length + index,
-            ...segment,
-          }));
+          const added = result.segments.map((segment, at) => ({ id: segments.length + at, ...segment }));
           await window.skip(result.nextStart);
           progress = {
             segments: [...segments, ...added],

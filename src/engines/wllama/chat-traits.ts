@@ -15,16 +15,13 @@ export async function chatTraits(variant: string, file: Blob): Promise<GgufTrait
       throw error;
     });
   const { embedding, reranks } = traits ?? {};
-  if (reranks)
-    throw otherModel(
-      variant,
-      'is that of a reranker',
-      "Give the variant `pooling: 'rank'` in the catalog, or use the file of a chat model.",
-    );
-  if (!embedding) return traits;
-  const { dimensions, pooling } = embedding;
-  const repair = `Give the variant \`dimensions: ${dimensions}\` and \`pooling: '${pooling}'\` in the catalog, or use the file of a chat model.`;
-  throw otherModel(variant, 'is that of an embedding model', repair);
+  if (!reranks && !embedding) return traits;
+  const what = reranks ? 'a reranker' : 'an embedding model';
+  const fields = embedding
+    ? `\`dimensions: ${embedding.dimensions}\` and \`pooling: '${embedding.pooling}'\``
+    : "`pooling: 'rank'`";
+  const repair = `Give the variant ${fields} in the catalog, or use the file of a chat model.`;
+  throw otherModel(variant, `is that of ${what}`, repair);
 }
 
 const otherModel = (variant: string, what: string, repair: string): ServiceError =>

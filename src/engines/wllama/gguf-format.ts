@@ -29,12 +29,7 @@ export const ggufFormat: AddedFormat = {
   noun: 'GGUF file',
   find: findModels,
   quantization: (file) => QUANTIZATION.exec(file)?.[1]?.toUpperCase() ?? null,
-  shortage: (files, device) =>
-    shortage(
-      files.reduce((sum, { size }) => sum + size, 0),
-      files,
-      device,
-    ),
+  shortage: (files, device) => shortage(bytesOf(files), files, device),
   async describe(modelFiles, device) {
     const inspected = await inspectModel(modelFiles);
     const { traits, name, bytes, files, roles } = inspected;
@@ -147,15 +142,17 @@ function shortage(
   { memoryGiB, gpu }: SizedDevice,
 ): string | undefined {
   const holdsWeights = gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16');
-  const sizes = files.map(({ size }) => size);
-  const largest = Math.max(0, ...sizes);
-  const copied = COPIED_SHARE * sizes.reduce((sum, size) => sum + size, 0);
+  const largest = Math.max(0, ...files.map(({ size }) => size));
+  const copied = COPIED_SHARE * bytesOf(files);
   return (
     memoryShortage(memoryBytes, memoryGiB) ??
     (holdsWeights ? undefined : wasmShortage(memoryBytes - copied)) ??
     (largest <= MAX_FILE_BYTES || runsMainWasm() ? undefined : tooLarge(largest))
   );
 }
+
+const bytesOf = (files: readonly { size: number }[]): number =>
+  files.reduce((sum, { size }) => sum + size, 0);
 
 const tooLarge = (bytes: number): string =>
   `has a file of ${formatBytes(bytes)}, and this browser, without 64-bit WebAssembly memory, reads at most ${formatBytes(MAX_FILE_BYTES)} of one: split it with llama-gguf-split, and add all parts together`;

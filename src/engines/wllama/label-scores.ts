@@ -165,15 +165,10 @@ class Reader {
   async read(place: Place, next: Ids, labels: readonly Label[]): Promise<number[] | null> {
     const { repeated } = place;
     const tokens = [...new Set([...repeated, ...next])];
+    const texts = labels.map(({ text }) => text + END);
     const chunks = await this.#spell(place, {
       n_predict: repeated.length + 1,
-      ...(repeated.length > 0 && {
-        grammar: grammarOf(
-          place,
-          labels.map(({ text }) => text + END),
-          MAX_TOKEN,
-        ),
-      }),
+      ...(repeated.length > 0 && { grammar: grammarOf(place, texts, MAX_TOKEN) }),
       samplers: [],
       post_sampling_probs: true,
       n_probs: tokens.length,

@@ -55,7 +55,8 @@ function cachedValues({ kvValues = 0, kvWindow, contextLength }: CachedVariant):
 /** Number of conversations whose states are saved, for models with a window or a recurrent state. */
 const SAVED = 4;
 const MAX_CHECKPOINTS = 2;
-/** Maximum plausible size of a state. */
+/** Maximum plausible values of a token, and size of a state. */
+const MAX_KV_VALUES = 2 ** 31;
 const MAX_STATE_BYTES = 2 ** 32;
 /** Size of a checkpoint above which only one is kept. */
 const LARGE_STATE = 32e6;
@@ -134,11 +135,7 @@ export const rules: EngineRules<WllamaVariant> = {
       .optional(),
     completionsOnly: z.boolean().optional(),
     toolChooser: z.string().min(1).optional(),
-    kvValues: z
-      .int()
-      .positive()
-      .max(2 ** 31)
-      .optional(),
+    kvValues: z.int().positive().max(MAX_KV_VALUES).optional(),
     kvWindow: z.strictObject({ values: z.int().positive(), tokens: z.int().positive() }).optional(),
     stateBytes: z.int().positive().max(MAX_STATE_BYTES).optional(),
     dimensions: vectorLength.optional(),

@@ -99,7 +99,7 @@ export class WllamaEngine implements Engine<'chat'> {
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.traits;
     refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
-    refuseOversized(job.input, contextLength);
+    refuseOversized(job, contextLength);
     run.images = await this.#readImages(job, signal);
     const { prompt, thinking } = await this.#open(job, run.images, signal);
     if (!thinking) return job.countOnly ? this.#count(prompt, run) : toCompletion(job, prompt);
@@ -116,7 +116,7 @@ export class WllamaEngine implements Engine<'chat'> {
   async score(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    refuseOversized(job.input, this.traits.contextLength);
+    refuseOversized(job, this.traits.contextLength);
     const images = await this.#readImages(job, signal);
     try {
       const start = answerPrompt(await this.#open(job, images, signal));

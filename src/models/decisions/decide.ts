@@ -18,20 +18,14 @@ export async function* decide(
   const progress = scores(engine)
     ? yield* decideByLabels(engine, job, signal)
     : await decideBySimilarity(embeddingOf(engine), job, signal);
-  yield {
-    type: 'done',
-    progress,
-    fingerprint,
-  };
+  yield { type: 'done', progress, fingerprint };
 }
 
 const scores = (engine: Engine): engine is ScoringEngine => engine.score !== undefined;
 
 function embeddingOf(engine: Engine): Engine<'embedding'> {
   if (runs(engine, 'embedding')) return engine;
-  const { wire } = serverError(
-    'model_unavailable',
-    `The engine behind ${engine.fingerprint} cannot score answers. Use an embedding model, or a model with a variant for WASM.`,
-  );
+  const message = `The engine behind ${engine.fingerprint} cannot score answers. Use an embedding model, or a model with a variant for WASM.`;
+  const { wire } = serverError('model_unavailable', message);
   throw new ServiceError({ ...wire, passOn: true });
 }

@@ -71,11 +71,7 @@ export async function pullWeights(
       signal,
     });
     const count = fetched === 1 ? '1 file' : `${fetched} files`;
-    progress.line(
-      fetched > 0
-        ? `Weights are in ${shown(folder)} (${count} fetched).`
-        : `Weights are in ${shown(folder)}.`,
-    );
+    progress.line(`Weights are in ${shown(folder)}${fetched > 0 ? ` (${count} fetched)` : ''}.`);
     const hint = gitHint(folder);
     if (hint !== null) progress.line(hint);
   } catch (error) {

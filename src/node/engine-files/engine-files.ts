@@ -42,10 +42,8 @@ function linkedWasm(build: LlamaBuild): { path: string; kernels: string } {
   try {
     wasm = linkLlama(build);
   } catch (error) {
-    throw new Error(
-      `The fast kernels do not fit the installed @wllama/wllama (${build}): ${String(error)} Install the version in package-lock.json: npm ci.`,
-      { cause: error },
-    );
+    const message = `The fast kernels do not fit the installed @wllama/wllama (${build}): ${String(error)} Install the version in package-lock.json: npm ci.`;
+    throw new Error(message, { cause: error });
   }
   return { path: generated(name, wasm), kernels: kernelsVersion() };
 }

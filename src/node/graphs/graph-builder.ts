@@ -135,13 +135,8 @@ export class GraphBuilder {
   }
 
   build(name: string, opsets: Record<string, number>): Uint8Array {
-    const graph = [
-      ...this.#nodes,
-      [2, name] as Field,
-      ...this.#initializers,
-      ...this.#inputs,
-      ...this.#outputs,
-    ];
+    const named: Field = [2, name];
+    const graph = [...this.#nodes, named, ...this.#initializers, ...this.#inputs, ...this.#outputs];
     return encodeMessage([
       [1, 8],
       [2, 'localtext'],

@@ -64,96 +64,70 @@ export function floatOperators(
   return operators;
 }
 
-/** A float32 tensor of two axes, the last one contiguous. */
-export interface Matrix {
-  data: Float32Array;
+/** A tensor of two axes, the last one contiguous. */
+export interface Matrix<Data extends Float32Array | Int8Array = Float32Array> {
+  data: Data;
   rows: number;
   columns: number;
 }
 
-interface QuantizedMatrix {
-  data: Int8Array;
-  /** A row is its bytes times its scale. */
-  scales: Float32Array;
+function matrixOf(rows: number, columns: number, value: (row: number, column: number) => number): Matrix {
+  const length = rows * columns;
+  const data = Float32Array.from({ length }, (_, i) => value(Math.floor(i / columns), i % columns));
+  return { data, rows, columns };
 }
 
-/** Signed bytes with a scale for each row, whose largest number becomes ±127. */
-export function quantizeRows({ data, rows, columns }: Matrix): QuantizedMatrix {
-  const quantized = new Int8Array(rows * columns);
+const at = ({ data, columns }: Matrix, row = 0, column = 0): number => data[row * columns + column] ?? 0;
+
+/** Signed bytes with a scale for each row, whose largest number becomes ±127: a row is its bytes times its scale. */
+export function quantizeRows({ data, rows, columns }: Matrix): Matrix<Int8Array> & { scales: Float32Array } {
+  const quantized = new Int8Array(data.length);
   const scales = new Float32Array(rows);
   for (let row = 0; row < rows; row++) {
-    const from = row * columns;
-    let largest = 0;
-    for (let i = from; i < from + columns; i++) largest = Math.max(largest, Math.abs(data[i] ?? 0));
-    scales[row] = largest === 0 ? 1 : largest / 127;
-    const scale = scales[row] ?? 1;
-    for (let i = from; i < from + columns; i++) quantized[i] = Math.round((data[i] ?? 0) / scale);
+    const values = data.subarray(row * columns, (row + 1) * columns);
+    const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const scale = (scales[row] = Math.fround(largest / 127) || 1);
+    quantized.set(
+      values.map((value) => Math.round(value / scale)),
+      row * columns,
+    );
   }
-  return { data: quantized, scales };
+  return { data: quantized, rows, columns, scales };
 }
 
-export function transpose<A extends Float32Array | Int8Array>(data: A, rows: number, columns: number): A {
-  const result = data.slice() as A;
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++)
-      result[column * rows + row] = data[row * columns + column] ?? 0;
-  }
-  return result;
+export function transpose<Data extends Float32Array | Int8Array>(matrix: Matrix<Data>): Matrix<Data> {
+  const { rows: columns, columns: rows } = matrix;
+  const data = matrix.data.slice() as Data;
+  for (let i = 0; i < data.length; i++)
+    data[i] = matrix.data[(i % columns) * rows + Math.floor(i / columns)] ?? 0;
+  return { data, rows, columns };
 }
 
 /** Each column times its factor. */
-export function scaleColumns({ data, rows, columns }: Matrix, factors: Float32Array): Matrix {
-  return { data: data.map((value, i) => value * (factors[i % columns] ?? 1)), rows, columns };
-}
+export const scaleColumns = (matrix: Matrix, factors: Float32Array): Matrix =>
+  matrixOf(matrix.rows, matrix.columns, (row, column) => at(matrix, row, column) * (factors[column] ?? 1));
 
-export function pickRows({ data, columns }: Matrix, wanted: readonly number[]): Matrix {
-  const picked = new Float32Array(wanted.length * columns);
-  wanted.forEach((row, at) => picked.set(data.subarray(row * columns, (row + 1) * columns), at * columns));
-  return { data: picked, rows: wanted.length, columns };
-}
+export const pickRows = (matrix: Matrix, wanted: readonly number[]): Matrix =>
+  matrixOf(wanted.length, matrix.columns, (row, column) => at(matrix, wanted[row], column));
 
-export function pickColumns({ data, rows, columns }: Matrix, wanted: readonly number[]): Matrix {
-  const picked = new Float32Array(rows * wanted.length);
-  for (let row = 0; row < rows; row++) {
-    wanted.forEach((column, at) => (picked[row * wanted.length + at] = data[row * columns + column] ?? 0));
-  }
-  return { data: picked, rows, columns: wanted.length };
-}
-
-/** Matrices below each other. */
-function stackRows(parts: readonly Matrix[]): Matrix {
-  const data = Float32Array.from(parts.flatMap((part) => [...part.data]));
-  const { columns = 0 } = parts[0] ?? {};
-  return { data, rows: data.length / columns, columns };
-}
-
-const asColumn = ({ data }: Matrix): Matrix => ({ data, rows: data.length, columns: 1 });
+export const pickColumns = (matrix: Matrix, wanted: readonly number[]): Matrix =>
+  matrixOf(matrix.rows, wanted.length, (row, column) => at(matrix, row, wanted[column]));
 
 /** Hadamard matrix: symmetric, and its own inverse. @param size a power of two */
-function hadamard(size: number): Float32Array {
+function hadamard(size: number): Matrix {
   const sign = (bits: number): number => (bits === 0 ? 1 : -sign(bits & (bits - 1)));
-  return Float32Array.from(
-    { length: size * size },
-    (_, i) => sign(Math.floor(i / size) & (i % size)) / Math.sqrt(size),
-  );
+  return matrixOf(size, size, (row, column) => sign(row & column) / Math.sqrt(size));
 }
 
 /** Each `size` columns multiplied by a Hadamard matrix, which spreads what is in one of them over all. */
-export function rotateColumns({ data, rows, columns }: Matrix, size: number): Matrix {
+export function rotateColumns(matrix: Matrix, size: number): Matrix {
   const factors = hadamard(size);
-  const rotated = data.map((_, i) => {
-    const from = i - (i % size);
+  return matrixOf(matrix.rows, matrix.columns, (row, column) => {
     let sum = 0;
-    for (let j = 0; j < size; j++) sum += (data[from + j] ?? 0) * (factors[j * size + (i % size)] ?? 0);
+    for (let i = 0, from = column - (column % size); i < size; i++)
+      sum += at(matrix, row, from + i) * at(factors, i, column % size);
     return sum;
   });
-  return { data: rotated, rows, columns };
-}
-
-/** The same of each `size` rows. */
-function rotateRows({ data, rows, columns }: Matrix, size: number): Matrix {
-  const turned = rotateColumns({ data: transpose(data, rows, columns), rows: columns, columns: rows }, size);
-  return { data: transpose(turned.data, columns, rows), rows, columns };
 }
 
 /** Number of neighbouring dimensions of a state that are rotated together. Each outlier channel is in another such block. */
@@ -183,7 +157,7 @@ export function int8Operators(
   const headSize = hidden / heads;
   const stateFactors = Float32Array.from({ length: hidden }, (_, dimension) => outliers[dimension] ?? 1);
   graph.tensor('far_factors', stateFactors, [hidden]);
-  const rotation = graph.tensor('rotation', hadamard(BLOCK), [BLOCK, BLOCK]);
+  const rotation = graph.tensor('rotation', hadamard(BLOCK).data, [BLOCK, BLOCK]);
   const blockShape = graph.constant('block_shape', 'int64', [0, 0, hidden / BLOCK, BLOCK], [4]);
   const stateShape = graph.constant('state_shape', 'int64', [0, 0, hidden], [3]);
   const partLengths = graph.constant('part_lengths', 'int64', [hidden, hidden, hidden], [3]);
@@ -193,13 +167,17 @@ export function int8Operators(
     return graph.tensor(name, data, [data.length]);
   }
 
-  /** @param weight [out, in], as the model has it; the operator takes [in, out]. */
+  /** A matrix [out, in], as the model has it; the operators take [in, out]. */
+  function transposed(name: string, matrix: Matrix<Float32Array | Int8Array>): string {
+    const { data, rows, columns } = transpose(matrix);
+    return graph.tensor(name, data, [rows, columns]);
+  }
+
   function product(input: string, weight: Matrix, name: string, bias?: Float32Array): string {
-    const { rows, columns } = weight;
-    const { data, scales } = quantizeRows(weight);
+    const { scales, ...quantized } = quantizeRows(weight);
     const inputs = [
       input,
-      graph.tensor(`${name}.weight.int8`, transpose(data, rows, columns), [columns, rows]),
+      transposed(`${name}.weight.int8`, quantized),
       vector(`${name}.weight.scales`, scales),
       // No zero points: the bytes lie around 0.
       '',
@@ -208,10 +186,8 @@ export function int8Operators(
     return graph.node('DynamicQuantizeMatMul', inputs, `${name}.output`, {}, MICROSOFT);
   }
 
-  function floatProduct(input: string, { data, rows, columns }: Matrix, name: string): string {
-    const weight = graph.tensor(`${name}.weight`, transpose(data, rows, columns), [columns, rows]);
-    return graph.node('MatMul', [input, weight], `${name}.product`);
-  }
+  const floatProduct = (input: string, weight: Matrix, name: string): string =>
+    graph.node('MatMul', [input, transposed(`${name}.weight`, weight)], `${name}.product`);
 
   return {
     table(name: string): string {
@@ -220,12 +196,11 @@ export function int8Operators(
     },
 
     rows(name: string, indices: string, output: string): string {
-      const table = tensorOf(name);
-      const { data, scales } = quantizeRows(table);
-      const bytes = graph.tensor(`${name}.int8`, data, [table.rows, table.columns]);
+      const { data, rows, columns, scales } = quantizeRows(tensorOf(name));
+      const bytes = graph.tensor(`${name}.int8`, data, [rows, columns]);
       const taken = graph.node('Gather', [bytes, indices], `${output}.int8`);
       const floats = graph.node('Cast', [taken], `${output}.float`, { to: 1 });
-      const scale = graph.tensor(`${name}.scales`, scales, [table.rows, 1]);
+      const scale = graph.tensor(`${name}.scales`, scales, [rows, 1]);
       const scaleTaken = graph.node('Gather', [scale, indices], `${output}.scales`);
       return graph.node('Mul', [floats, scaleTaken], output);
     },
@@ -259,12 +234,18 @@ export function int8Operators(
 
     /** One product makes all three. */
     attention(state: NormalizedState, self: string): string {
-      const stacked = (tensor: (part: string) => Matrix): Matrix =>
-        stackRows([tensor('query'), tensor('key'), rotateRows(tensor('value'), headSize)]);
-      const weight = stacked((part) => tensorOf(`${self}.${part}.weight`));
-      const bias = stacked((part) => asColumn(tensorOf(`${self}.${part}.bias`)));
-      const sum = product(state.forProducts, forStates(weight), self, bias.data);
       const parts = ['query', 'key', 'value'].map((part) => `${self}.${part}`);
+      /** @param turn makes a column of each output, and a row of that again */
+      const stacked = (kind: string, turn: (matrix: Matrix) => Matrix): Float32Array =>
+        Float32Array.from(
+          parts.flatMap((part) => {
+            const outputs = turn(tensorOf(`${part}.${kind}`));
+            return [...turn(part.endsWith('value') ? rotateColumns(outputs, headSize) : outputs).data];
+          }),
+        );
+      const weight = forStates({ data: stacked('weight', transpose), rows: 3 * hidden, columns: hidden });
+      const bias = stacked('bias', (row) => row);
+      const sum = product(state.forProducts, weight, self, bias);
       graph.node('Split', [sum, partLengths], parts, { axis: -1 });
       return graph.node('MultiHeadAttention', parts, `${self}.merged`, { num_heads: heads }, MICROSOFT);
     },

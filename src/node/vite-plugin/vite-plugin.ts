@@ -68,7 +68,7 @@ export interface LocaltextOptions {
 }
 
 /** Packages that the engine worker's sources import in a clone. */
-const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
+const ENGINES = ['@huggingface/tokenizers', '@huggingface/transformers', '@wllama/wllama'];
 
 /**
  * Files of a bundle that the service worker does not keep. Safari plays sound and video only from answers to
@@ -169,18 +169,12 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         middlewares.use(base() + WASM_PATH + file, serveFile(path));
       // Bundled again for every request. No file is kept during development.
       const files: FileLists = { shell: [], large: [] };
-      const script = () => serviceWorker({ ...worker(), files, production: false });
-      middlewares.use(base() + name, serveScript(script));
       const list = ownFilesScript(files);
-      middlewares.use(
-        base() + OWN_FILES,
-        serveScript(async () => list),
-      );
-      if (!isClone())
-        middlewares.use(
-          base() + SERVICE_WORKER_IMPORT,
-          serveScript(() => importable(list)),
-        );
+      const serve = (file: string, script: () => Promise<string>): unknown =>
+        middlewares.use(base() + file, serveScript(script));
+      serve(name, () => serviceWorker({ ...worker(), files, production: false }));
+      serve(OWN_FILES, async () => list);
+      if (!isClone()) serve(SERVICE_WORKER_IMPORT, () => importable(list));
     },
 
     configurePreviewServer({ middlewares }) {

@@ -27,7 +27,13 @@ export async function runPrompt(
   try {
     const api = languageModel();
     if (!api) throw new DOMException('The Prompt API is gone.', 'NotSupportedError');
-    session = await api.create({ ...sessionOptions(request), signal });
+    const { languages, images, initialPrompts, samplingMode } = request;
+    session = await api.create({
+      ...expected(languages, images),
+      initialPrompts: initialPrompts as LanguageModelMessage[],
+      ...(samplingMode && { samplingMode }),
+      signal,
+    });
     signal.addEventListener('abort', destroy);
     signal.throwIfAborted();
     await answer(session, request, signal, send);
@@ -48,17 +54,6 @@ const takesImages = (api: Api, languages: readonly string[]): Promise<boolean> =
     (state) => state === 'available',
     () => false,
   );
-
-const sessionOptions = ({
-  languages,
-  images,
-  initialPrompts,
-  samplingMode,
-}: PageModelRequest): LanguageModelCreateOptions => ({
-  ...expected(languages, images),
-  initialPrompts: initialPrompts as LanguageModelMessage[],
-  ...(samplingMode && { samplingMode }),
-});
 
 async function answer(
   session: LanguageModel,
@@ -111,8 +106,7 @@ const measure = (
     : session.measureInputUsage(input, options);
 
 function failure(thrown: unknown): PageModelEvent {
-  const error =
-    thrown instanceof Error || thrown instanceof DOMException ? thrown : new Error(String(thrown));
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const { name, message } = error;
   const { requested, quota } = error as { requested?: unknown; quota?: unknown };
   const counts = typeof requested === 'number' && typeof quota === 'number' ? { requested, quota } : null;

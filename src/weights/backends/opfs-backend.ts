@@ -131,7 +131,11 @@ class OpfsBackend implements StorageBackend {
 
   async names(prefix: string): Promise<string[]> {
     const names: string[] = [];
-    for await (const name of this.#folder.keys()) if (name.startsWith(prefix)) names.push(name);
+    const list = async (): Promise<void> => {
+      for await (const name of this.#folder.keys()) if (name.startsWith(prefix)) names.push(name);
+    };
+    // Missing once the site's storage was cleared.
+    await nullIfMissing(list());
     return names;
   }
 }

@@ -150,15 +150,11 @@ export async function readRepository(
   endpoint: string,
   signal: AbortSignal,
 ): Promise<Repository> {
+  const refuse = (what: string) => requestError(400, what, 'invalid_value', 'source');
   if (!REPOSITORY.test(repository) || repository.includes('..'))
-    throw requestError(
-      400,
-      `${JSON.stringify(repository)} is not a repository. Use owner/name.`,
-      'invalid_value',
-      'source',
-    );
+    throw refuse(`${JSON.stringify(repository)} is not a repository. Use owner/name.`);
   if (requested !== null && !REVISION.test(requested))
-    throw requestError(400, `${JSON.stringify(requested)} is not a revision.`, 'invalid_value', 'source');
+    throw refuse(`${JSON.stringify(requested)} is not a revision.`);
   const query = { name: repository, repository, revision: requested ?? 'main', endpoint, signal };
   const resolved = await readRevision(query);
   const { revision } = resolved;
@@ -188,21 +184,16 @@ export async function listHubFiles(
   const entries = tree.filter(({ path }) => isNeeded(path));
   const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
   if (missing !== undefined || entries.length === 0) {
-    throw unavailable(
-      variant.name,
-      `${repository} has no ${missing ?? hubFiles?.noun ?? 'model'} at ${revision}`,
-    );
+    const what = missing ?? hubFiles?.noun ?? 'model';
+    throw unavailable(variant.name, `${repository} has no ${what} at ${revision}`);
   }
   const files = entries.map(async ({ path, size, lfs }): Promise<WeightFile> => {
     const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
     const known = lfs ? { bytes: lfs.size, sha256: lfs.oid } : await hashed(url, signal, size);
     const file = { path: weightPath.parse(`${folder}/${path}`), url, ...known };
-    if (notPinned(hub, [file]))
-      throw unavailable(
-        variant.name,
-        `${path} of ${repository} is not the file whose SHA-256 the catalog names`,
-      );
-    return file;
+    if (!notPinned(hub, [file])) return file;
+    const why = `${path} of ${repository} is not the file whose SHA-256 the catalog names`;
+    throw unavailable(variant.name, why);
   });
   const { path = '', url } = otherFile?.(variant) ?? {};
   const other = url === undefined ? [] : [hashed(url, signal).then((known) => ({ path, url, ...known }))];

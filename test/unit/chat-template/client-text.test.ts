@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-import { ClientText } from '../../../src/chat-template/client-text.ts';
+import { ClientText, isBracketed } from '../../../src/chat-template/client-text.ts';
 import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
 import { chatJob } from '../../support/chat-job.ts';
@@ -173,6 +173,10 @@ test.each([
   for (const mark of marks.filter((each) => shown('x').includes(each)))
     expect(specials(shown(`x${mark}`), marks), mark).toBe(specials(shown('x'), marks));
   expect(shown(others.join('|'))).toContain(others.join('|'));
+});
+
+test('a long token of a file is read once', () => {
+  expect(isBracketed(`#${'a'.repeat(200_000)}`)).toBe(false);
 });
 
 test('a raw prompt stays raw, and what continues it does not become a token', () => {

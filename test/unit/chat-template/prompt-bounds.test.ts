@@ -6,9 +6,11 @@ import type { ChatMessage } from '../../../src/jobs/chat.ts';
 
 const said = (content: string): ChatMessage => ({ role: 'user', content });
 
-function refusal(input: Parameters<typeof refuseOversized>[0]): string | null {
+type Bounded = Parameters<typeof refuseOversized>[0];
+
+function refusal(input: Bounded['input'], begun = ''): string | null {
   try {
-    refuseOversized(input, 100);
+    refuseOversized({ input, resume: { text: begun, tokens: 0 } }, 100);
     return null;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -25,6 +27,7 @@ test('a prompt that cannot fit is refused by its length, with both numbers', () 
     '4000 characters',
   );
   expect(refusal({ messages: Array.from({ length: 101 }, () => said('')) })).toContain('101 messages');
+  expect(refusal({ messages: [said('x')] }, 'y'.repeat(6401))).toContain('6401 characters');
 });
 
 test('arguments of calls count', () => {

@@ -11,7 +11,7 @@ import { fakeService } from '../../support/fake-service.ts';
 
 function refusedByLength(): unknown {
   try {
-    return refuseOversized({ prompt: 'x'.repeat(1000) }, 8);
+    return refuseOversized({ input: { prompt: 'x'.repeat(1000) } }, 8);
   } catch (error) {
     return error;
   }

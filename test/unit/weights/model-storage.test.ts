@@ -117,14 +117,17 @@ test('no room: the error says what is needed, what is free, and what could be de
   });
 });
 
-test('where the site allows it, the least recently used goes, and what is in use stays', async () => {
+test('where the site allows it, the least recently used goes, loaded ones last, and what is busy stays', async () => {
   const [a, b, c, d] = [variant('a', 'a'), variant('b', 'b'), variant('c', 'c'), variant('d', 'd')];
   let now = 0;
+  const loaded = new Set(['a', 'c']);
   const backend = new MemoryBackend();
   const service = weightsService(catalogOf(a, b, c, d), {
     backend,
     evict: true,
-    inUse: (name) => name === 'a',
+    inUse: (name) => loaded.has(name),
+    release: async (name) => loaded.delete(name) || true,
+    isBusy: (name) => name === 'a',
     now: () => ++now,
   });
   for (const [each, text] of [
@@ -136,13 +139,12 @@ test('where the site allows it, the least recently used goes, and what is in use
     await service.modelStorage.used(each);
   }
   backend.free = async () => 50;
-  await service.modelStorage.makeRoom(d.files);
-  expect(await states(service)).toEqual([
-    ['a', 'whole', 200],
-    ['b', 'whole', 200],
-    ['c', 'absent', 0],
-    ['d', 'absent', 0],
-  ]);
+  for (const evicted of ['b', 'c']) {
+    await service.modelStorage.makeRoom(d.files);
+    expect(await states(service)).toContainEqual([evicted, 'absent', 0]);
+  }
+  await expect(service.modelStorage.makeRoom(d.files)).rejects.toThrow(/No model can be deleted/);
+  expect((await states(service))[0]).toEqual(['a', 'whole', 200]);
 });
 
 test('the storage turns out to be full: the least recently used goes, one at a time, until none can', async () => {

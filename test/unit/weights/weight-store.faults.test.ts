@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { WeightFile } from '../../../src/catalog/catalog.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
@@ -98,6 +98,19 @@ test.for(storedFaults)('stored bytes with this fault: $name', async ({ damage, c
   site.asked.length = 0;
   expect(await later.missing([file])).toEqual([]);
   expect(await (await openStore(backend, site.url).file(file, options)).intact).toBe(true);
+  expect(site.asked).toEqual([]);
+});
+
+test('a file that cannot be read for a while stays', async () => {
+  const site = await serveFile({ body, etag: '"1"' });
+  const backend = new MemoryBackend();
+  await openStore(backend, site.url).file(file, options);
+  const later = openStore(backend, site.url);
+  const reading = vi.spyOn(Blob.prototype, 'arrayBuffer').mockRejectedValue(new RangeError('no memory'));
+  await expect((await later.file(file, options)).intact).rejects.toMatchObject({ code: 'storage_failed' });
+  reading.mockRestore();
+  site.asked.length = 0;
+  expect((await whole(later, file)).equals(body)).toBe(true);
   expect(site.asked).toEqual([]);
 });
 

@@ -47,6 +47,9 @@ test('a file given by hand is held to its hash', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   await expect(store.put([file], new Blob([bytes.slice(1)]), options.signal)).rejects.toThrow(/m\/a\.bin/);
   await store.put([file], new Blob([bytes]), options.signal);
+  // Another size for the same hash, as of a host that has other bytes by now, costs no stored file.
+  for (const size of [999, 1001])
+    await expect(store.file({ ...file, bytes: size }, options)).rejects.toThrow(/has 1000 bytes/);
   expect(await store.missing([file])).toEqual([]);
 });
 
@@ -60,10 +63,27 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   await store.cancel([file]);
   expect(await store.storedBytes([file])).toBe(1000);
   await expect(store.delete(file)).rejects.toMatchObject({ wire: { code: 'weights_in_use' } });
+  await backend.remove(`${file.sha256}.part`);
+  const cancelling = store.cancel([file]);
+  // Complete by now.
+  await replace(backend, file.sha256, 'x'.repeat(999));
+  await replace(backend, `${file.sha256}.json`, '{}');
   release();
-  await vi.waitFor(() => expect(locks.heldNames()).toEqual([]));
-  await store.cancel([file]);
-  expect([...backend.files.keys()]).toEqual([]);
+  await cancelling;
+  expect(await store.missing([file])).toEqual([]);
+});
+
+test('a file that is needed again by the time that its deletion gets the lock stays', async () => {
+  const locks = new FakeLocks();
+  const store = openStore(new MemoryBackend(), 'http://site.test/', locks);
+  await store.put([file], new Blob([bytes]), options.signal);
+  const release = await holdLock(locks.manager, weightLock(file.sha256));
+  const isNeeded = vi.fn(() => true);
+  const deletion = store.delete(file, isNeeded);
+  expect(isNeeded).not.toHaveBeenCalled();
+  release();
+  await deletion;
+  expect(await store.missing([file])).toEqual([]);
 });
 
 test('a lost file that the user added is named with its date and size, and not requested', async () => {

@@ -30,6 +30,7 @@ export function weightsService(
     variantFiles,
     evict: false,
     inUse: () => false,
+    isBusy: () => false,
     release: async () => true,
     ...rest,
   });

@@ -111,14 +111,12 @@ function isolation({ headers }: Answer): Finding {
   const send = `Send \`Cross-Origin-Opener-Policy: same-origin\` and \`Cross-Origin-Embedder-Policy: require-corp\` with every page and script.${advice}`;
   // The service worker does not change pages that have one of these headers. A site may have chosen its COOP
   // for its popups.
-  if (embedder !== null || (opener ?? 'same-origin') !== 'same-origin') {
-    const text = `The page's headers (COOP ${opener ?? 'none'}, COEP ${embedder ?? 'none'}) do not isolate it: WASM has one thread.`;
-    return embedder === null ? warning(text, send) : fault(text, send);
-  }
-  return warning(
-    "The page's headers do not isolate it: WASM has one thread, unless `isolation` of the Vite plugin or of `start()` names the page's path.",
-    send,
-  );
+  const hasOwn = embedder !== null || (opener ?? 'same-origin') !== 'same-origin';
+  const unless = hasOwn
+    ? ''
+    : ", unless `isolation` of the Vite plugin or of `start()` names the page's path";
+  const text = `The page's headers (COOP ${opener ?? 'none'}, COEP ${embedder ?? 'none'}) do not isolate it: WASM has one thread${unless}.`;
+  return embedder === null ? warning(text, send) : fault(text, send);
 }
 
 function contentSecurityPolicy(page: Answer & { text: string }, models: URL | null): Finding[] {

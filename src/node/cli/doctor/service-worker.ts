@@ -134,21 +134,16 @@ async function examineContent(script: Script): Promise<Finding[]> {
   const imported = await importsOf(script);
   if (imported.some((each) => isFound(each) && isScriptType(each.type) && hasLocaltext(each))) return [];
   const refused = imported.find((each) => !isFound(each) || !isScriptType(each.type));
-  if (!refused)
-    return [
-      fault(
-        `${script.url.href} does not contain localtext.`,
-        "Call addLocaltext() of 'localtext/sw' in it, first of all, or import localtext-sw-import.js: docs/service-worker.md.",
-      ),
-    ];
+  if (!refused) return [fault(`${script.url.href} does not contain localtext.`, CALL_IT)];
   const why = isFound(refused) ? `is served as ${refused.type || 'nothing'}` : `answers ${refused.status}`;
-  return [
-    fault(
-      `${script.url.href} imports ${refused.url.href}, which ${why}: browsers refuse the service worker.`,
-      'Deploy the file, as text/javascript. The Vite plugin and `localtext init` write localtext-sw-import.js.',
-    ),
-  ];
+  const text = `${script.url.href} imports ${refused.url.href}, which ${why}: browsers refuse the service worker.`;
+  return [fault(text, DEPLOY_IT)];
 }
+
+const CALL_IT =
+  "Call addLocaltext() of 'localtext/sw' in it, first of all, or import localtext-sw-import.js: docs/service-worker.md.";
+const DEPLOY_IT =
+  'Deploy the file, as text/javascript. The Vite plugin and `localtext init` write localtext-sw-import.js.';
 
 /**
  * Scripts of the site's origin that `importScripts()` names literally, as a generated service worker does.

@@ -2,6 +2,9 @@ import { eachOf, fetchAnswer, isFound, isHtml, fault, type Finding, ok, warning 
 import type { WeightFile } from '#catalog';
 import { defaultCatalog } from '#catalog/default';
 
+/** Smaller files download again at once. */
+const MIN_RANGED_BYTES = 5e6;
+
 /**
  * Checks the weights of the default catalog, whose sizes are known: they exist, have the right size, and are
  * served in ranges.
@@ -57,7 +60,7 @@ async function examineFile(file: WeightFile, models: URL, page: URL): Promise<Fi
         `Send \`Access-Control-Allow-Origin: ${page.origin}\` from there.`,
       );
   }
-  if (status !== 206)
+  if (status !== 206 && file.bytes >= MIN_RANGED_BYTES)
     return warning(
       `${file.path} is not served in ranges: an interrupted download starts over.`,
       'Have the host answer Range requests (206 Partial Content).',

@@ -103,9 +103,8 @@ async function siteFiles(folder: string, marked: Map<string, Buffer>): Promise<F
 
 /** The built files, by their names in the site's folder. */
 async function sourcesIn(built: string): Promise<Map<string, string>> {
-  const sources = new Map<string, string>();
-  for (const name of await readdir(join(built, 'localtext')))
-    sources.set(`localtext/${name}`, join(built, 'localtext', name));
+  const names = await readdir(join(built, 'localtext'));
+  const sources = new Map(names.map((name) => [`localtext/${name}`, join(built, 'localtext', name)]));
   // The package has this chunk once, among the modules for bundlers.
   const modules = packageFile(WORKER_MODULES);
   for (const name of (await readdir(modules)).filter((each) => each.startsWith(WEB_LLM_CHUNK)))

@@ -131,9 +131,8 @@ async function hubFilesOf(
     if (error instanceof PullError) throw error;
     // If the hub did not answer, the error has a cause, and its message is meant for pages.
     if (error instanceof ServiceError && error.cause === undefined) throw new PullError(error.message);
-    throw new PullError(
-      `The files of ${variant.name} could not be listed: ${hub} is not reachable from here. Pull where it is, and copy the folder.`,
-    );
+    const message = `The files of ${variant.name} could not be listed: ${hub} is not reachable from here. Pull where it is, and copy the folder.`;
+    throw new PullError(message);
   }
 }
 

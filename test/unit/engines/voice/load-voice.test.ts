@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { serverError } from '../../../../src/base/errors/service-error.ts';
 import { voices } from '../../../../src/catalog/speech-models.ts';
@@ -6,13 +6,45 @@ import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
 import { loadVoice } from '../../../../src/engines/voice/load-voice.ts';
 import type { VoiceVariant } from '../../../../src/engines/voice/rules.ts';
 
+const worker = vi.hoisted(() => ({
+  read: async (_name: string): Promise<unknown> => null,
+  call: vi.fn(),
+  end: vi.fn(),
+}));
+vi.mock('../../../../src/engine-kit/helper-worker.ts', () => ({
+  openHelper: async (_name: string, load: (voice: object) => Promise<unknown>) => {
+    await load({ load: async (...[, , , read]: (typeof worker.read)[]) => read && (worker.read = read) });
+    return worker;
+  },
+}));
+
+const variant = voices.models?.[0]?.variants[0] as VoiceVariant;
+const missing = serverError('weights_missing', 'There is no heart.onnx.');
+let isMissing = true;
+const file = async (path: string): Promise<Blob> => {
+  if (isMissing && path.endsWith('heart.onnx')) throw missing;
+  const { body } = new Response('{}');
+  const bytes = path.endsWith('.gzip') ? body?.pipeThrough(new CompressionStream('gzip')) : body;
+  return new Response(bytes).blob();
+};
+const wasm = (name: string): string => name;
+const context = {
+  file,
+  wasm,
+  signal: new AbortController().signal,
+} as Partial<EngineContext> as EngineContext;
+
 test('a voice that cannot be fetched fails the load, not the first sentence', async () => {
-  const variant = voices.models?.[0]?.variants[0] as VoiceVariant;
-  const missing = serverError('weights_missing', 'There is no heart.onnx.');
-  const file = async (path: string): Promise<Blob> => {
-    if (path.endsWith('heart.onnx')) throw missing;
-    return new Blob(['{}']);
-  };
-  const context = { file, signal: new AbortController().signal } as Partial<EngineContext> as EngineContext;
   await expect(loadVoice(variant, context)).rejects.toBe(missing);
+});
+
+// transformers.js may wait for the file forever, and so would the request.
+test('a voice whose file is lost after the load ends its worker', async () => {
+  isMissing = false;
+  vi.stubGlobal('crossOriginIsolated', false);
+  await loadVoice(variant, context);
+  vi.spyOn(console, 'error').mockReturnValue();
+  isMissing = true;
+  await expect(worker.read('heart.onnx')).rejects.toBe(missing);
+  expect(worker.end).toHaveBeenCalledWith(expect.objectContaining({ code: 'engine_crashed' }));
 });

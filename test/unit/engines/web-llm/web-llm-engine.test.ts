@@ -150,7 +150,9 @@ test('the end of the context is a length, too', async () => {
 
 test('bounds are those of the context that was loaded, which may be shorter than the configuration says', async () => {
   fake = fakeWebLlm('<think>\n\n</think>\n\n', 100);
-  expect(String(await failure(run(ask('x'.repeat(3201)))))).toMatch(/is 100 tokens/);
+  const resume = { text: 'x'.repeat(6401), tokens: 0 };
+  for (const oversized of [ask('x'.repeat(3201)), ask('hi', { resume })])
+    expect(String(await failure(run(oversized)))).toMatch(/is 100 tokens.* [36][24]01 characters/);
   expect(fake.pipeline.pieces).toBe(0);
   fake.pipeline.answer = () => 'x'.repeat(300);
   const { deltas, events } = await run(ask('hi', { reasoning: { effort: 'low' } }));

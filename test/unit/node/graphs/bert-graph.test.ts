@@ -34,7 +34,7 @@ test('rows and columns are picked, scaled, turned and rotated', () => {
   expect(pickRows(given, [1])).toEqual(matrix([4, 5, 6]));
   expect(pickColumns(given, [2, 0])).toEqual(matrix([3, 1], [6, 4]));
   expect(scaleColumns(given, Float32Array.of(1, 2, 4))).toEqual(matrix([1, 4, 12], [4, 10, 24]));
-  expect([...transpose(given.data, 2, 3)]).toEqual([1, 4, 2, 5, 3, 6]);
+  expect(transpose(given)).toEqual(matrix([1, 4], [2, 5], [3, 6]));
   const outlier = matrix([0, 8, 0, 0, 1, 1, 1, 1]);
   expect(rotateColumns(outlier, 4)).toEqual(matrix([4, -4, 4, -4, 2, 0, 0, 0]));
   expect(rotateColumns(rotateColumns(outlier, 4), 4)).toEqual(outlier);
