@@ -34,14 +34,14 @@ export class ModelStorage {
   readonly unfinished: UnfinishedModels;
   readonly #options: ModelStorageOptions;
   readonly #index: UsageIndex;
-  /** Variants that go at once would each leave a shared file to the other. */
+  /** Variants that go at once would each leave a shared file to the other. Files are not named meanwhile. */
   readonly #deleting = new Mutex();
   readonly #variants = new Map<string, { variant: Variant; models: string[] }>();
 
   constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#index = new UsageIndex(options.store);
-    this.unfinished = new UnfinishedModels(this.#index, this);
+    this.unfinished = new UnfinishedModels(this.#index, this, this.#deleting);
     this.setCatalog(options.catalog);
   }
 
@@ -91,16 +91,18 @@ export class ModelStorage {
       throw requestError(400, message, 'weights_in_use', 'target');
     }
     const known = this.#variants.get(name);
-    const noted = (await this.#index.entries()).get(name)?.files ?? [];
-    const files = [...(await this.files(name)), ...noted];
+    const files = await this.files(name);
+    const all = async () => [...files, ...((await this.#index.entries()).get(name)?.files ?? [])];
+    const removal = async () => this.#index.update(name, { files: await all(), used: 0, unfinished: true });
     // The next start finishes a removal that is interrupted. A full storage does not prevent it.
-    if (unlist) await this.#index.update(name, { files, used: 0, unfinished: true }).catch(() => undefined);
+    if (unlist) await removal().catch(() => undefined);
     await unlist?.();
+    let isWanted = false;
     const isGone = (other: string): boolean =>
-      other === name && !this.unfinished.isAdding(name) && !this.#options.inUse(name);
+      other === name && !(isWanted ||= this.unfinished.isAdding(name) || this.#options.inUse(name));
     await this.#deleting.run(async () => {
-      await this.#release(files, isGone);
-      // It may be added or loaded again by now.
+      await this.#release(await all(), isGone);
+      // Once it was added or loaded again, even if that has failed, some files are left.
       if (known && isGone(name)) await this.#options.variantFiles.forget(known.variant);
       if (isGone(name)) await this.#index.delete(name);
     });
@@ -176,7 +178,11 @@ export class ModelStorage {
   }
 
   /** Names a variant's files in the index, before any is stored. */
-  async note(name: string, files: readonly WeightFile[]): Promise<void> {
+  note(name: string, files: readonly WeightFile[]): Promise<void> {
+    return this.#deleting.run(() => this.#note(name, files));
+  }
+
+  async #note(name: string, files: readonly WeightFile[]): Promise<void> {
     const known = (await this.#index.entries()).get(name)?.files ?? [];
     const more = files.filter(({ sha256 }) => !known.some((file) => file.sha256 === sha256));
     const isStored = (await (await this.#options.store()).missing(files)).length === 0;

@@ -78,11 +78,13 @@ interface Variants {
 export class UnfinishedModels {
   readonly #index: UsageIndex;
   readonly #storage: Variants;
+  readonly #deleting: Mutex;
   readonly #adding = new Set<string>();
 
-  constructor(index: UsageIndex, storage: Variants) {
+  constructor(index: UsageIndex, storage: Variants, deleting: Mutex) {
     this.#index = index;
     this.#storage = storage;
+    this.#deleting = deleting;
   }
 
   has(name: string, entry: UsageEntry | undefined): boolean {
@@ -100,7 +102,7 @@ export class UnfinishedModels {
   /** Names the files of a model before any is stored. Until `end()`, nothing deletes them. */
   async begin(name: string, files: WeightFile[]): Promise<void> {
     this.#adding.add(name);
-    await this.#index.update(name, { used: Date.now(), files, unfinished: true });
+    await this.#deleting.run(() => this.#index.update(name, { used: Date.now(), files, unfinished: true }));
   }
 
   isAdding(name: string): boolean {
