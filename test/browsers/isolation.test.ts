@@ -61,6 +61,8 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
     page = page.replace('./assets/', '/assets/');
     page += `${LISTEN}<script>addEventListener('load', async () => {
       await lifetime.start({ workerUrl: '/engine.js', isolation: ${JSON.stringify(isolation)} });
+      // The engine's worker answers.
+      await lifetime.handle().ready('amber-phoenix-4');
       document.documentElement.dataset.isolated = (await lifetime.handle().status()).crossOriginIsolated;
     })</script>`;
   }
