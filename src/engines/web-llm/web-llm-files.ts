@@ -41,7 +41,7 @@ export type MlcChatConfig = z.output<typeof chatConfigSchema>;
 const flag = z.boolean().default(false);
 const tokenizerSchema = z.object({
   added_tokens: z.array(z.object({ content: z.string(), special: flag, normalized: flag })).default([]),
-  normalizer: z.unknown(),
+  normalizer: z.unknown().default(null),
 });
 const TOKENIZER = 'tokenizer.json';
 
@@ -103,7 +103,7 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
     weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0),
     clientText: new ClientText(
       reserved.map(({ content }) => content),
-      reserved.some(({ normalized }) => normalized) && /"NFK[CD]"/.test(JSON.stringify(normalizer) ?? ''),
+      reserved.some(({ normalized }) => normalized) && /"NFK[CD]"/.test(JSON.stringify(normalizer)),
     ),
     read,
   };
