@@ -24,7 +24,7 @@ const files: BuildFiles = addLocaltext(listed, (event, ofBuild) => {
 });
 
 const seen: SeenPages | undefined =
-  networkFirst && new SeenPages(networkFirst, files, (...page) => serverPages.add(...page));
+  networkFirst && new SeenPages(networkFirst, files, (id, response) => serverPages.add(id, response));
 
 self.addEventListener('install', (event) => {
   // The first version may take over at once; a later one would end the streams of the active one.

@@ -79,7 +79,7 @@ const markedCall = (call: ToolCall, clientText: ClientText): ToolCall => ({
 
 const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
 
-/** Short ids in place of a conversation's own: all or none, as one of its own may be equal to one of these. */
+/** Maps a conversation's call ids to short ones: all or none, as an id that stays may be equal to a new one. */
 function shortIdsOf(messages: readonly ChatMessage[]): ReadonlyMap<string, string> {
   const ids = messages.flatMap((message) => {
     if (message.role === 'tool') return [message.toolCallId];

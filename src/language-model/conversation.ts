@@ -48,6 +48,7 @@ export const fromV1Call = ({ id, function: { name, arguments: given } }: V1ToolC
 
 /** Arguments for a tool. An integer that a number would round is a BigInt. @throws SyntaxError */
 export function toArguments(json: string): unknown {
+  // `readJson()` does not check the text.
   JSON.parse(json);
   return withBigInts(readJson(json));
 }

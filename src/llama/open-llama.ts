@@ -58,7 +58,8 @@ export const startAhead = (
   url: LlamaOptions['url'],
   { threads, gpu }: { threads: number; gpu: boolean },
 ): AheadWorker => {
-  const [pathConfig, nbThread] = [{ 'wllama.wasm': wasm }, threads > 1 ? threads : 0];
+  const pathConfig = { 'wllama.wasm': wasm };
+  const nbThread = threads > 1 ? threads : 0;
   return new AheadWorker({ pathConfig, nbThread, compat: compat !== null, noWebGPU: !gpu }, url);
 };
 

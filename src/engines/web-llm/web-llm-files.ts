@@ -37,8 +37,8 @@ const tensorCacheSchema = z.object({
 
 export type MlcChatConfig = z.output<typeof chatConfigSchema>;
 
-/** The tokenizer's special tokens. */
 const flag = z.boolean().default(false);
+/** The tokenizer's special tokens. */
 const tokenizerSchema = z.object({
   added_tokens: z.array(z.object({ content: z.string(), special: flag, normalized: flag })).default([]),
   normalizer: z.unknown().default(null),
