@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import {
   access,
   chmod,
+  chown,
   constants,
   lstat,
   mkdir,
   readFile,
-  realpath,
   rename,
   rm,
   stat,
@@ -39,24 +39,25 @@ export async function makeWritableFolder(path: string): Promise<void> {
   await access(path, constants.W_OK);
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
-}
+const isFolder = async (path: string): Promise<boolean> =>
+  Boolean((await stat(path).catch(() => null))?.isDirectory());
 
-/** Writes a file in one step: a reader finds the old one or the new one. A link and the permissions stay. */
+/**
+ * Writes a file in one step: a reader finds the old one or the new one. The permissions stay, and the owner, if
+ * this user may give a file away.
+ */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   await makeFolder(dirname(path));
   // A random name: process ids in two containers may be equal.
-  const target = await realpath(path).catch(() => path);
-  const draft = `${target}.${randomUUID()}`;
+  const draft = `${path}.${randomUUID()}`;
   try {
     await writeFile(draft, content);
-    const before = await stat(target).catch(() => null);
-    if (before !== null) await chmod(draft, before.mode);
-    await rename(draft, target);
+    const before = await stat(path).catch(() => null);
+    if (before !== null) {
+      await chown(draft, before.uid, before.gid).catch(() => undefined);
+      await chmod(draft, before.mode);
+    }
+    await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined);
     // Not the draft's path.
@@ -65,20 +66,27 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
   }
 }
 
-/** Reads a text; null: there is no such file. @throws CommandError, also if a link leads nowhere: a write would replace it */
+/**
+ * Reads a text; null: there is no such file.
+ * @throws CommandError also if it is not a plain file: a write would replace a link, and reading a pipe never ends
+ */
 export async function readTextIfAny(path: string): Promise<string | null> {
-  try {
-    return await naming(path, readFile(path, 'utf8'));
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    // Vite shows a message alone.
-    if (!['ENOENT', 'ENOTDIR'].includes(code))
-      throw new CommandError(describeFileError(error) ?? String(error));
-    if ((await lstat(path).catch(() => null)) === null) return null;
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return null;
+  if (!found.isFile())
     throw new CommandError(
-      `${shown(path)} is a link to a file that does not exist. Remove the link, or restore the file.`,
+      `${shown(path)} is a link, a folder or a device, and a plain file is needed there. Move it, and run this again.`,
     );
-  }
+  return naming(path, readFile(path, 'utf8')).catch((error: unknown) => {
+    // Vite shows a message alone.
+    throw new CommandError(describeFileError(error) ?? String(error));
+  });
+}
+
+/** Reads a file, also behind a link; null: there is none that can be read. Reading a pipe never ends. */
+export async function readIfFile(path: string): Promise<Buffer | null> {
+  const found = await stat(path).catch(() => null);
+  return found?.isFile() ? readFile(path).catch(() => null) : null;
 }
 
 /** Some errors do not name their file: this adds the path, for `describeFileError`. */

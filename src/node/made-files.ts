@@ -49,7 +49,8 @@ export async function readMadeFiles(folder: string): Promise<MadeFiles> {
     const { version, files, replaced = {} } = JSON.parse(text) as MadeList;
     const made = new Map(Object.entries(replaced));
     for (const [name, hash] of Object.entries(files)) made.set(name, [...(made.get(name) ?? []), hash]);
-    if (version === 1 && [...made.keys()].every(isOwnPath)) return made;
+    if (version === 1 && [...made].every(([name, hashes]) => isOwnPath(name) && Array.isArray(hashes)))
+      return made;
   } catch {
     // The error below says the same.
   }
@@ -126,10 +127,15 @@ async function blocker(
 /** SHA-256 of a file; `other` if it is a folder or a link, or behind a link; null if there is none. */
 async function hashOf(folder: string, path: string): Promise<string | null> {
   const file = join(folder, path);
-  const found = await lstat(file).catch(() => null);
-  if (found === null) return null;
-  const isInside = found.isFile() && (await realpath(file)) === join(await realpath(folder), path);
-  return isInside ? sha256(await readFile(file)) : 'other';
+  try {
+    const found = await lstat(file);
+    const isInside = found.isFile() && (await realpath(file)) === join(await realpath(folder), path);
+    return isInside ? sha256(await readFile(file)) : 'other';
+  } catch (error) {
+    // Another run may have deleted it meanwhile.
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
+  }
 }
 
 /**
@@ -146,12 +152,10 @@ async function removeMade(
     if (isKept(path)) continue;
     const found = await hashOf(folder, path);
     if (found === null) continue;
-    if (!hashes.includes(found)) {
-      changed.push(path);
-      continue;
-    }
-    await rm(join(folder, path));
-    await removeEmpty(folder, dirname(path)).catch(() => undefined);
+    if (hashes.includes(found)) {
+      await rm(join(folder, path), { force: true });
+      await removeEmpty(folder, dirname(path)).catch(() => undefined);
+    } else changed.push(path);
   }
   return changed;
 }

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { parseFlags, UsageError } from './arguments.ts';
 import { complain, print, shown } from './output.ts';
 import { copySite } from './init/copy-site.ts';
 import { removeSite } from './init/remove-site.ts';
+import { readIfFile } from '../files.ts';
 import { SERVICE_WORKER } from '../package-files.ts';
 
 const REMOVALS = new Set(['caches', 'all']);
@@ -64,7 +65,7 @@ export async function run(args: string[]): Promise<void> {
   tellChanged(folder, copied.changed);
   print(`Copied ${copied.files} files (${(copied.bytes / 1e6).toFixed(1)} MB) to ${shown(folder)}.`);
   if (copied.isNetworkFirst) print('Pages come from the network, and are stored as visitors see them.');
-  print(whatIsLeft(folder));
+  print(whatIsLeft(folder, await isExtension(folder)));
 }
 
 function tellChanged(folder: string, changed: readonly string[]): void {
@@ -83,19 +84,17 @@ const removed = (folder: string): string =>
     `2. Deploy the folder, with ${SERVICE_WORKER}, for as long as visitors may come back.`,
   ].join('\n');
 
-function whatIsLeft(folder: string): string {
+function whatIsLeft(folder: string, inExtension: boolean): string {
   const models = join(folder, 'models');
   const steps = [
     ...(existsSync(models) ? [] : [`Download the weights: npx localtext pull --to ${shown(models)}`]),
-    ...(isExtension(folder) ? [START_IN_EXTENSION] : stepsOfSite(folder)),
+    ...(inExtension ? [START_IN_EXTENSION] : stepsOfSite(folder)),
   ];
   return ['', 'Left to do:', ...steps.map((step, index) => `${index + 1}. ${step}`)].join('\n');
 }
 
-const isExtension = (folder: string): boolean => {
-  const manifest = join(folder, 'manifest.json');
-  return existsSync(manifest) && readFileSync(manifest, 'utf8').includes('"manifest_version"');
-};
+const isExtension = async (folder: string): Promise<boolean> =>
+  Boolean((await readIfFile(join(folder, 'manifest.json')))?.includes('"manifest_version"'));
 
 const START_IN_EXTENSION =
   'Start it in an offscreen page, as examples/chrome-extension does, and load the folder in chrome://extensions.';

@@ -196,7 +196,7 @@ test.each(['localtext-sw.js', 'localtext-sw-files.js'])(
     const list = join(root, 'dist/localtext-files.json');
     await rm(list);
     await mkdir(list);
-    await expect(buildSite(false)).rejects.toThrow(`${list} is a folder, and a file is needed there.`);
+    await expect(buildSite(false)).rejects.toThrow(`${list} is a link, a folder or a device`);
   },
 );
 

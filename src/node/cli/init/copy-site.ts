@@ -24,7 +24,7 @@ import {
   type PageOptions,
 } from '../../site-files.ts';
 import { WASM_PATH, wasmFiles } from '../../wasm-files.ts';
-import { makeWritableFolder, replaceFile } from '../../files.ts';
+import { makeWritableFolder, readIfFile, replaceFile } from '../../files.ts';
 import { MADE_FILES, replaceMade } from '../../made-files.ts';
 import { shown } from '../output.ts';
 
@@ -85,7 +85,7 @@ async function hasPage(folder: string): Promise<boolean> {
 async function offlinePageOf(folder: string, { offlinePage }: PageOptions): Promise<FileLists> {
   const lists: FileLists = { shell: [], large: [] };
   if (offlinePage === undefined) return lists;
-  const source = await readFile(join(folder, offlinePage)).catch(() => null);
+  const source = await readIfFile(join(folder, offlinePage));
   if (source !== null) addFile(lists, offlinePage.split('/').map(encodeURIComponent).join('/'), source);
   return lists;
 }

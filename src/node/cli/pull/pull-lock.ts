@@ -1,8 +1,8 @@
-import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { makeFolder, naming } from '../../files.ts';
+import { makeFolder, naming, readIfFile } from '../../files.ts';
 
 const POLL_MS = 500;
 const TOUCH_MS = 1_000;
@@ -30,7 +30,7 @@ export async function withPullLock<T>(
   // Measured with this clock: clocks of two machines differ, and a sleeping computer touches nothing.
   let touched = { atMs: Number.NaN, seenMs: 0 };
   while (!(await take(path))) {
-    const pid = Number(await readFile(path, 'utf8').catch(() => ''));
+    const pid = Number(String((await readIfFile(path)) ?? ''));
     const { mtimeMs: atMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
     const nowMs = performance.now();
     if (atMs !== touched.atMs) touched = { atMs, seenMs: nowMs };

@@ -1,4 +1,16 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import {
+  chmod,
+  chown,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -119,7 +131,12 @@ describe.each([[[]], [['--offline']], [['--remove']], [['--remove=all']]])('%j',
 
   test('a list that cannot be read stays, and so does everything else', async () => {
     await init(site);
-    for (const list of ['{', '{"version":2,"files":{}}', '{"version":1,"files":{"../own":"0"}}']) {
+    for (const list of [
+      '{',
+      '{"version":2,"files":{}}',
+      '{"version":1,"files":{"../own":"0"}}',
+      '{"version":1,"files":{},"replaced":{"index.html":0}}',
+    ]) {
       await fill(site, { 'localtext-files.json': list });
       const before = await contents();
       const { status, errors } = await init(site, ...flags);
@@ -231,15 +248,18 @@ test('a folder localtext that has become a link is in the way, and is not emptie
   expect(await readdir(join(base, 'elsewhere'))).toEqual(files);
 });
 
-test('--offline keeps the permissions of the pages that it marks', async () => {
+test('--offline keeps the permissions and the owner of the pages that it marks', async () => {
   const page = join(site, 'index.html');
   await chmod(page, 0o640);
+  // Only root may give a file away.
+  const owner = process.getuid?.() === 0 ? 1234 : (await stat(page)).uid;
+  await chown(page, owner, (await stat(page)).gid);
   expect(await init(site, '--offline')).toMatchObject({ status: 0, errors: '' });
   expect(await readFile(page, 'utf8')).toContain('<meta name="localtext-page"');
   // The list changes with each run: the service worker must not expect this one.
   await init(site, '--offline');
   expect((await contents())['localtext-sw.js']).not.toContain('localtext-files.json');
-  expect((await stat(page)).mode & 0o777).toBe(0o640);
+  expect(await stat(page)).toMatchObject({ uid: owner, mode: 0o100640 });
 });
 
 test('--offline keeps pages that are links, and changes none that lies elsewhere', async () => {
@@ -267,12 +287,43 @@ test('--offline keeps pages that are links, and changes none that lies elsewhere
     expect(await readFile(join(site, page), 'utf8')).toBe(PAGE);
 });
 
-test('the error names a list that is a folder, and a page whose name is not UTF-8', async () => {
-  await fill(site, { 'localtext-files.json/own': '' });
+test('a list that is a link, a folder or a pipe stays, and is named', async () => {
   const list = join(site, 'localtext-files.json');
-  expect((await init(site)).errors).toBe(`${list} is a folder, and a file is needed there. Move the folder.`);
+  const own = join(base, 'own.json');
+  await writeFile(own, '{"version":1,"files":{}}');
+  for (const make of [() => symlink(own, list), () => mkdir(list), async () => makePipe(list)]) {
+    await make();
+    for (const flags of [[], ['--remove']])
+      expect((await init(site, ...flags)).errors).toMatch(
+        /files\.json is a link, a folder or a device, and /,
+      );
+    expect(await readFile(own, 'utf8')).toBe('{"version":1,"files":{}}');
+    await rm(list, { recursive: true });
+  }
+});
+
+const makePipe = (path: string): unknown => execFileSync('mkfifo', [path]);
+
+test.each<[string, (path: string) => unknown]>([
+  ['folder', (path) => mkdir(path)],
+  ['pipe', makePipe],
+])('a %s in place of a manifest or of the offline page is no file', async (_, make) => {
+  for (const name of ['manifest.json', 'offline.html']) await make(join(site, name));
+  expect(await init(site)).toMatchObject({ status: 0, errors: '' });
+  expect((await init(site, '--offline-page', 'offline.html')).errors).toContain('is not one of');
+});
+
+test('the error names a page whose name is not UTF-8', async () => {
   await writeFile(Buffer.concat([Buffer.from(`${site}/a`), Buffer.from([0xff]), Buffer.from('.js')]), '');
   expect((await init(site, '--offline')).errors).toMatch(/\.js has a name that is not UTF-8.* Rename it\.$/);
+});
+
+test('runs at once remove the same files', async () => {
+  await init(site);
+  const { replaceMade } = await import('../../../../src/node/made-files.ts');
+  const runs = Array.from({ length: 4 }, () => replaceMade(site, new Map()));
+  expect(await Promise.all(runs)).toEqual([[], [], [], []]);
+  expect(await names()).toEqual(['index.html', 'localtext-files.json']);
 });
 
 test.each(['', ' '])('an empty name is refused: "%s"', async (name) => {

@@ -237,12 +237,14 @@ test.each([
   expect(downloads()).toEqual([]);
 });
 
-test('a link in place of the manifest that leads nowhere stays', async () => {
+test.each(['nowhere', '../own.json'])('a link in place of the manifest stays: to %s', async (target) => {
   const path = join(base, 'site/manifest.json');
+  const own = '{"version":1,"files":{}}';
   await mkdir(join(base, 'site'));
-  await symlink('nowhere', path);
-  await expect(pull(options())).rejects.toThrow(`${path} is a link to a file that does not exist.`);
-  expect(await readlink(path)).toBe('nowhere');
+  await writeFile(join(base, 'own.json'), own);
+  await symlink(target, path);
+  await expect(pull(options())).rejects.toThrow(`${path} is a link, a folder or a device, and a plain`);
+  expect([await readlink(path), await readFile(join(base, 'own.json'), 'utf8')]).toEqual([target, own]);
 });
 
 test('fields of others in a manifest stay', async () => {
