@@ -26,10 +26,11 @@ export function App() {
       <div class="shell">
         <TopBar />
         <Sidebar />
-        <main id="main" tabIndex={-1} class={`main main-${view.name}`}>
+        {/* A new element for each view: it begins at its top. */}
+        <main id="main" key={view.name} tabIndex={-1} class={`main main-${view.name}`}>
           <StartProblem />
           <UpdateNotice />
-          <ErrorBoundary key={view.name}>
+          <ErrorBoundary>
             <view.component />
           </ErrorBoundary>
         </main>

@@ -64,7 +64,6 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         <LargerOffer model={model} />
         <LoadCard model={model} />
         {!ready && !downloads.value[model] && <LoadButton model={model} />}
-        <SentBefore onSettings={onSettings} />
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (
             <li key={text}>
@@ -74,6 +73,7 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
             </li>
           ))}
         </ul>
+        <SentBefore onSettings={onSettings} />
       </div>
     </div>
   );

@@ -29,6 +29,8 @@ const NEW: Omit<Download, 'model'> = {
   held: false,
 };
 
+export const hasEnded = ({ phase }: Download): boolean => phase === 'failed' || phase === 'cancelled';
+
 export const downloads = signal<Readonly<Record<string, Download>>>({});
 const controllers = new Map<string, AbortController>();
 const running = new Map<string, Promise<void>>();

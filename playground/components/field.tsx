@@ -24,7 +24,11 @@ export function Field({ label, value, hint, error = null, children }: FieldProps
     <div class="field" onFocusOut={tellError}>
       <label class="field-label" for={id}>
         {label}
-        {value !== undefined && <span class="figures">{value}</span>}
+        {value !== undefined && (
+          <span class="figures" aria-hidden="true">
+            {value}
+          </span>
+        )}
       </label>
       {children({ id, 'aria-describedby': described || undefined })}
       {hint ? (

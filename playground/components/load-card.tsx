@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { bytes, timeLeft } from '../format.ts';
-import { cancelLoad, downloads, hold, load, type Download } from '../client/downloads.ts';
+import { cancelLoad, downloads, hasEnded, hold, load, type Download } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
@@ -36,8 +36,6 @@ export function LoadCard({ model, onRetry }: Props) {
     </div>
   );
 }
-
-const hasEnded = ({ phase }: Download): boolean => phase === 'failed' || phase === 'cancelled';
 
 function Ended({ model, phase, error, onRetry }: Download & Pick<Props, 'onRetry'>) {
   const retry = (): void => {

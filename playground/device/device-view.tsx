@@ -43,16 +43,16 @@ export function DeviceView() {
           <SpeedTest />
           <Card title="Found">
             <dl class="facts">
-              <Fact name="GPU">{found.gpu ? found.gpu.name : 'none that WebGPU reaches'}</Fact>
+              <Fact name="GPU">{found.gpu ? found.gpu.name : 'none that WebGPU can use'}</Fact>
               <Fact name="Cross-origin isolated">{found.isolated ? 'yes' : 'no'}</Fact>
               <Fact name="Logical cores">{found.cores}</Fact>
               <Fact name="Memory">
-                {found.memoryGiB === null ? 'not told by this browser' : `${found.memoryGiB} GB or more`}
+                {found.memoryGiB === null ? 'not reported by this browser' : `${found.memoryGiB} GB or more`}
               </Fact>
               <Fact name="Storage">
                 {found.storage
                   ? `${bytes(found.storage.usedBytes)} of ${bytes(found.storage.quotaBytes)} used`
-                  : 'not told by this browser'}
+                  : 'not reported by this browser'}
               </Fact>
               <Fact name="Service worker">
                 {found.serviceWorker ? 'controls this page' : 'not in control of this page'}

@@ -24,7 +24,7 @@ function gpuMeaning(gpu: GpuFacts | null): Meaning {
     return {
       good: false,
       title: 'A GPU in software',
-      text: 'WebGPU is there, but the processor plays the GPU: running on the processor directly is faster.',
+      text: 'WebGPU works, but the processor emulates the GPU: running on the processor directly is faster.',
     };
   }
   return {
@@ -58,13 +58,13 @@ function room({ storage }: DeviceFacts): Meaning {
     return {
       good: false,
       title: 'Storage unknown',
-      text: 'This browser does not tell how much it may keep.',
+      text: 'This browser does not report how much it can store.',
     };
   }
   const free = storage.quotaBytes - storage.usedBytes;
   return {
     good: storage.persisted,
-    title: storage.persisted ? 'Room, and kept' : 'Room, but not for certain',
+    title: storage.persisted ? 'Storage that is kept' : 'Storage that may be cleared',
     text: `${bytes(free)} are free for weights. ${
       storage.persisted
         ? 'The browser has promised to keep them.'

@@ -30,7 +30,7 @@ export function KeysView() {
           Every request to <code>/v1</code> carries a key. A key for each application distinguishes
           applications, meters them, and keeps their code as it would be against a real server. Keys are not a
           security boundary: scripts of this origin can read the key store. It has the hashes of the keys that
-          are issued here, and the playground's own key.
+          are issued here, and the playground’s own key.
         </p>
       </header>
       <IssueForm onIssued={show} />

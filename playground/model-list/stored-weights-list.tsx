@@ -68,7 +68,7 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
             : models.length > 0
               ? ` for ${models.join(', ')}`
               : ' of a model whose adding was stopped; kept for a week'}
-          {inUse && ', in memory'}
+          {inUse && ', in use'}
         </span>
       </span>
       <Button look="quiet" onClick={() => (confirming.value = true)}>

@@ -21,8 +21,8 @@ export function RequestsView() {
       <header class="page-head">
         <h1>Requests</h1>
         <p>
-          Every request to <code>/v1</code> of this origin, from any tab, while this page is open. It stays in
-          this page and is gone with it.
+          Every request to <code>/v1</code> of this origin, from any tab, while this page is open. The list is
+          kept in this page only.
         </p>
       </header>
       {log.length === 0 ? (

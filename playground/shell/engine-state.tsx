@@ -1,4 +1,4 @@
-import { downloads } from '../client/downloads.ts';
+import { downloads, hasEnded } from '../client/downloads.ts';
 import { modelStatuses, startError } from '../client/localtext.ts';
 import { hueOf, type Hue } from '../client/models.ts';
 import { href } from '../router.ts';
@@ -44,8 +44,12 @@ function summary(): Summary {
   }
   const allReady = models.filter((model) => model.state === 'ready');
   const ready = allReady.find(({ id }) => id === lastUsed) ?? allReady[0];
-  if (!ready) return { name: 'no model', state: 'loaded', hue: 'slate', busy: false };
-  return about(ready.id, 'ready', false);
+  if (ready) return about(ready.id, 'ready', false);
+  // The engine does not report the load yet, or has begun again.
+  const asked = Object.values(downloads.value).find((each) => each.phase !== 'ready' && !hasEnded(each));
+  return asked
+    ? about(asked.model, 'starting', true)
+    : { name: 'no model', state: 'loaded', hue: 'slate', busy: false };
 }
 
 const about = (name: string, state: string, busy: boolean): Summary => ({

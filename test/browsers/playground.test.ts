@@ -75,7 +75,9 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     );
   };
 
-  test.each(VIEWS)('%s opens, fits 1280 and 390 px, and the keyboard reaches all of it', async (view) => {
+  test.each(VIEWS)('%s opens at its top, fits 1280 and 390 px, and keys reach all of it', async (view) => {
+    await show(view.toLowerCase(), view);
+    expect(await tab.evaluate(() => document.querySelector('main')?.scrollTop)).toBe(0);
     for (const [width, height] of SIZES) {
       await resize(width, height);
       await show(view.toLowerCase(), view);
@@ -88,6 +90,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
       );
       expect(cut).toBe(false);
       expect(await unreachable(tab)).toEqual([]);
+      await tab.evaluate(() => document.querySelector('main')?.scrollTo(0, 9999));
     }
     expect(await tab.evaluate(() => window.faults)).toEqual([]);
   });
