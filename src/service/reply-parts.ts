@@ -146,17 +146,14 @@ export class StopSequences extends TextSearch {
   push(text: string): { text: string; stop: string | null } {
     if (this.#sequences.length === 0) return { text, stop: null };
     const whole = this.withheld + text;
-    let cut = -1;
-    let stop: string | null = null;
-    for (const sequence of this.#sequences) {
-      const at = whole.indexOf(sequence);
-      if (at === -1 || (cut !== -1 && at >= cut)) continue;
-      cut = at;
-      stop = sequence;
-    }
-    if (stop !== null) {
+    // The sequence that ends first stops the reply, in whatever pieces its text comes; of several, the longest.
+    const [found] = this.#sequences
+      .map((stop) => ({ stop, at: whole.indexOf(stop) }))
+      .filter(({ at }) => at >= 0)
+      .toSorted((a, b) => a.at + a.stop.length - (b.at + b.stop.length) || a.at - b.at);
+    if (found) {
       this.withheld = '';
-      return { text: whole.slice(0, cut), stop };
+      return { text: whole.slice(0, found.at), stop: found.stop };
     }
     const shown = whole.length - this.#undecided(whole);
     this.withheld = whole.slice(shown);
