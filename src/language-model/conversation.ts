@@ -1,4 +1,4 @@
-import { ExactNumber, isObject, readJson } from '#base';
+import { isNumber, isObject, readJson, writeJson } from '#base';
 import type { Content, Message } from './prompt-messages.ts';
 import { LanguageModelToolCall, toJson } from './tool-objects.ts';
 
@@ -46,7 +46,7 @@ const toV1Call = ({ callID, name, arguments: given }: LanguageModelToolCall): V1
 export const fromV1Call = ({ id, function: { name, arguments: given } }: V1ToolCall): LanguageModelToolCall =>
   new LanguageModelToolCall({ callID: id, name, arguments: toArguments(given) });
 
-/** Arguments for a tool. An integer that a number would round is a BigInt. @throws SyntaxError */
+/** Arguments for a tool. An integer beyond 2^53, which a number may round, is a BigInt. @throws SyntaxError */
 export function toArguments(json: string): unknown {
   // `readJson()` does not check the text.
   JSON.parse(json);
@@ -54,8 +54,10 @@ export function toArguments(json: string): unknown {
 }
 
 function withBigInts(value: unknown): unknown {
-  if (value instanceof ExactNumber)
-    return /^-?[1-9]\d*$/.test(value.text) ? BigInt(value.text) : Number(value);
+  if (isNumber(value)) {
+    const text = writeJson(value);
+    return /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)) ? BigInt(text) : Number(text);
+  }
   if (Array.isArray(value)) return value.map(withBigInts);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withBigInts(member)]));

@@ -406,9 +406,11 @@ describe('a prompt', () => {
     const execute = vi.fn(async ({ city }: { city: string }) => `rain in ${city}`);
     const session = await LanguageModel.create(withTools(execute));
     const call = (city: string, more = '') => ({ name: 'weather', arguments: `{"city":"${city}"${more}}` });
-    replies.push({ toolCalls: [call('Oslo'), call('Rome', ',"ids":[2512292042121000001,1.0,-0]')] });
+    replies.push({
+      toolCalls: [call('Oslo'), call('Rome', ',"ids":[2512292042121000001,1234567890123456800,1.0,-0]')],
+    });
     expect(await session.prompt('Weather?')).toBe('one two');
-    const ids = [2512292042121000001n, 1, -0];
+    const ids = [2512292042121000001n, 1234567890123456800n, 1, -0];
     expect(execute.mock.calls).toEqual([[{ city: 'Oslo' }], [{ city: 'Rome', ids }]]);
     expect(asked[0]?.['tools']).toMatchObject([{ function: { name: 'weather' } }]);
     expect(asked[1]?.messages.slice(1)).toMatchObject([
