@@ -232,7 +232,14 @@ const refused: ConformanceCase[] = [
   badMessages('content null', [user(null)], 'messages[0].content'),
   badMessages('content without parts', [user([])], 'messages[0].content'),
   badMessages('a text part without text', [user([{ type: 'text' }])], 'messages[0].content[0].text'),
-  badMessages('a part not known', [user([{ type: 'smell' }])], 'messages[0].content[0].type'),
+  of('a part without a type', { messages: [user(['Hi.'])] }, [
+    badRequest('messages[0].content[0]'),
+    says('must be an object'),
+  ]),
+  of('a part not known', { messages: [user([{ type: 'smell' }])] }, [
+    badRequest('messages[0].content[0].type'),
+    says('one of "text", "image_url", but'),
+  ]),
   bad(
     'an image',
     {

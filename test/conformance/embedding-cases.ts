@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, check, embeddings, modelNotFound } from './facts.ts';
+import { badRequest, check, embeddings, modelNotFound, says } from './facts.ts';
 
 const path = '/v1/embeddings';
 const of = (name: string, json: Record<string, unknown>, ...facts: Fact[]): ConformanceCase => ({
@@ -76,6 +76,8 @@ export const embeddingCases: ConformanceCase[] = [
   bad('an object', { input: { text: 'a' } }, 'input'),
   bad('strings and numbers', { input: ['a', 1] }, 'input[1]'),
   bad('a negative token', { input: [1, -1] }, 'input[1]'),
+  of('a negative token alone', { input: [-1] }, badRequest('input[0]'), says('at least 0')),
+  of('a fraction of a token', { input: [1.5] }, badRequest('input[0]'), says('an integer')),
   bad('too many inputs', { input: Array.from({ length: 2049 }, () => 'a') }, 'input'),
   bad('encoding_format not known', { input: 'a', encoding_format: 'int8' }, 'encoding_format'),
   bad('dimensions 0', { input: 'a', dimensions: 0 }, 'dimensions'),

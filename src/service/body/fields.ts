@@ -13,6 +13,12 @@ export const text = z.nullish(z.string());
 /** Maximum parts of a message: more than any context holds. */
 const MAX_PARTS = 1024;
 
+/** Error for a part of another type. The types listed are those that the models here take. */
+export const typesError = (types: string) => ({
+  error: ({ code }: { code?: string | undefined }) =>
+    code === 'invalid_union' ? `must be one of ${types}` : undefined,
+});
+
 /** @param least minimum number of parts */
 export const textOrParts = <Part extends z.ZodMiniType>(part: Part, least = 1) =>
   z.union(
@@ -74,13 +80,14 @@ export const messageItem = <Content extends z.ZodMiniType>(content: Content) =>
     content,
   });
 
-/** A call in the input of responses and decisions. */
+const call = { call_id: callText, name: callText };
+/** Calls in the input of responses and decisions. */
 export const functionCallItem = z.object({
   type: z.literal('function_call'),
-  call_id: callText,
-  name: callText,
+  ...call,
   arguments: z.string(),
 });
+export const customCallItem = z.object({ type: z.literal('custom_tool_call'), ...call, input: z.string() });
 
 /** Sampling fields, which are passed on to the engine. */
 export const samplingFields = {

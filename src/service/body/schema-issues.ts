@@ -42,16 +42,19 @@ function isFurther(path: readonly PropertyKey[], than: readonly PropertyKey[]): 
   return Number(path.at(-1)) > Number(than.at(-1));
 }
 
+/** Whether a value is of another type. A fraction is a number, but not an integer. */
+const isOtherType = (issue: Issue): boolean => issue.code === 'invalid_type' && issue.expected !== 'int';
+
 /** `isKey`: the last key of the path is at fault, not its value. */
 function explain(issue: Issue, parents: PropertyKey[]): Pick<Issue, 'path' | 'message'> & { isKey: boolean } {
   const path = [...parents, ...issue.path];
   if (issue.code === 'invalid_union') {
-    // The client most likely meant the branch that failed deepest, and there at the last element.
-    const inner = issue.errors.map((branch) => branch[0]).filter((first) => first !== undefined);
-    const deepest = inner.reduce<Issue | undefined>(
-      (best, next) => (next.path.length > 0 && isFurther(next.path, best?.path ?? []) ? next : best),
-      undefined,
-    );
+    // The client most likely meant the branch that failed deepest, and there at the last element, or by its value.
+    const first = issue.errors.flatMap((branch) => branch.slice(0, 1));
+    const deepest = first.reduce<Issue | undefined>((best, next) => {
+      const isCloser = best?.path.join('.') === next.path.join('.') && isOtherType(best);
+      return next.path.length > 0 && (isCloser || isFurther(next.path, best?.path ?? [])) ? next : best;
+    }, undefined);
     if (deepest) return explain(deepest, path);
   }
   return { path, message: issue.message, isKey: issue.code === 'invalid_key' };

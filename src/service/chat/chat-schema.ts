@@ -14,6 +14,7 @@ import {
   streamFields,
   text,
   textOrParts,
+  typesError,
 } from '../body/fields.ts';
 import { refusedConstraints, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
@@ -40,7 +41,7 @@ const MAX_CALLS = 128;
 const anyPart = z.discriminatedUnion(
   'type',
   [textPart, imagePart, otherPart],
-  'must be one of "text", "image_url"',
+  typesError('"text", "image_url"'),
 );
 const textParts = textOrParts(anyPart);
 /**

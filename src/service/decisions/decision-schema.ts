@@ -1,5 +1,13 @@
 import * as z from '#base/zod';
-import { callText, functionCallItem, messageItem, refusalPart, text, textOrParts } from '../body/fields.ts';
+import {
+  callText,
+  customCallItem,
+  functionCallItem,
+  messageItem,
+  refusalPart,
+  text,
+  textOrParts,
+} from '../body/fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 
 /** Schema of a request to /v1/decisions. Unknown fields are ignored. */
@@ -27,19 +35,13 @@ const content = textOrParts(
 );
 
 const message = messageItem(content);
-const customCall = z.object({
-  type: z.literal('custom_tool_call'),
-  call_id: callText,
-  name: callText,
-  input: z.string(),
-});
 const callOutput = z.object({
   type: z.enum(['function_call_output', 'custom_tool_call_output']),
   call_id: callText,
   output: content,
 });
 
-const item = z.discriminatedUnion('type', [message, functionCallItem, customCall, callOutput]);
+const item = z.discriminatedUnion('type', [message, functionCallItem, customCallItem, callOutput]);
 
 const instructions = textOrParts(z.discriminatedUnion('type', [textPart, imagePart, jsonPart]));
 const label = z.string().check(z.minLength(1), z.maxLength(MAX_LABEL_CHARACTERS));

@@ -3,6 +3,7 @@ import * as z from '#base/zod';
 import {
   atLeastOne,
   callText,
+  customCallItem,
   flag,
   flatFormat,
   functionCallItem,
@@ -14,6 +15,7 @@ import {
   stopField,
   text,
   textOrParts,
+  typesError,
 } from '../body/fields.ts';
 import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
@@ -55,28 +57,21 @@ const otherPart = z.object({ type: z.enum(['input_file', 'input_audio']) });
 const part = z.discriminatedUnion(
   'type',
   [textPart, refusalPart, imagePart, otherPart],
-  'must be one of "input_text", "input_image", "output_text", "refusal"',
+  typesError('"input_text", "input_image", "output_text", "refusal"'),
 );
 const message = messageItem(textOrParts(part, 0));
 
 /** Result of a call. Clients send no parts if it returns nothing. */
 const output = textOrParts(part, 0);
 const resultItem = z.object({
-  type: z.literal('function_call_output'),
+  type: z.enum(['function_call_output', 'custom_tool_call_output']),
   call_id: z.nullish(callText),
   name: text,
   namespace: text,
   output,
 });
 const callItem = z.extend(functionCallItem, { namespace: text });
-const customCallItem = z.object({
-  type: z.literal('custom_tool_call'),
-  call_id: callText,
-  name: callText,
-  namespace: text,
-  input: z.string(),
-});
-const customResultItem = z.extend(resultItem, { type: z.literal('custom_tool_call_output') });
+const customItem = z.extend(customCallItem, { namespace: text });
 
 /** Tools that the client's search found, or that it adds later. The search itself has no effect. */
 const toolsItem = z.object({ type: z.enum(['additional_tools', 'tool_search_output']), tools: inputTools });
@@ -85,16 +80,7 @@ const toolSearchItem = z.object({ type: z.literal('tool_search_call') });
 /** Reasoning that a client sends back. It is ignored: templates omit the reasoning of earlier turns. */
 const reasoningItem = z.object({ type: z.literal('reasoning') });
 
-const items = [
-  message,
-  callItem,
-  resultItem,
-  customCallItem,
-  customResultItem,
-  reasoningItem,
-  toolsItem,
-  toolSearchItem,
-] as const;
+const items = [message, callItem, resultItem, customItem, reasoningItem, toolsItem, toolSearchItem] as const;
 export const inputItem = z.discriminatedUnion('type', items);
 export type InputItem = z.infer<typeof inputItem>;
 
