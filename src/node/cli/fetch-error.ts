@@ -4,5 +4,7 @@ import { messageOf } from '#base';
 export function describeFetchError(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
   if (!(cause instanceof Error)) return messageOf(error);
-  return 'code' in cause ? `${messageOf(error)}: ${String(cause.code)}` : cause.message;
+  if ('code' in cause) return `${messageOf(error)}: ${String(cause.code)}`;
+  // undici gives no reason for this one.
+  return cause.message || 'the server, or a proxy, asks for a sign-in (407)';
 }

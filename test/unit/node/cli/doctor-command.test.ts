@@ -328,6 +328,8 @@ test('no such address', async () => {
   const secretModels = examineSite('http://127.0.0.1:9', { models: 'http://user:secret@models.example/' });
   await expect(secretModels).rejects.toThrow(/^The URL of models.example has a user name or a password/);
   await expect(examineSite('http://127.0.0.1:9', {})).rejects.toThrow(/does not answer: .+/);
+  const signIn = await serveSite({ '/': { status: 407 } });
+  await expect(examineSite(signIn, {})).rejects.toThrow(/does not answer: .+ asks for a sign-in \(407\)$/);
 });
 
 test.each([
