@@ -84,10 +84,7 @@ export async function pullWeights(
 /** Says how to keep a folder of weights out of git; null: git ignores it, or is not used. */
 export function gitHint(folder: string, cwd = process.cwd()): string | null {
   // 0: ignored, 1: not ignored, 128: no repository; null: no git.
-  const { status } = spawnSync('git', ['check-ignore', '--quiet', '--', `${folder}/x`], {
-    cwd,
-    stdio: 'ignore',
-  });
+  const { status } = spawnSync('git', ['check-ignore', '-q', '--', `${folder}/x`], { cwd, stdio: 'ignore' });
   if (status !== 1) return null;
   const path = relative(cwd, resolve(cwd, folder)).replaceAll('\\', '/');
   const how = /^(\.\.)?(\/|$)/.test(path)

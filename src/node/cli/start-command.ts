@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-import { CommandError, parseFlags, parsePort } from './arguments.ts';
+import { CommandError, parseFlags, parsePort, UsageError } from './arguments.ts';
 import { print } from './output.ts';
 import { DEFAULT_FOLDER, pullWeights } from './pull-command.ts';
 
@@ -34,6 +34,8 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
       host: { type: 'string', default: 'localhost' },
     },
   });
+  // It would be every address of the machine.
+  if (values.host.trim() === '') throw new UsageError('--host takes an address, such as localhost.');
   if (!['ts', 'js', 'mts', 'mjs', 'cts', 'cjs'].some((end) => existsSync(`vite.config.${end}`))) {
     throw new CommandError(
       'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.',

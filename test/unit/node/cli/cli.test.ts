@@ -210,4 +210,8 @@ describe('localtext start', () => {
       server.close();
     },
   );
+
+  test('refuses an empty host, which would be every address', async () => {
+    expect(await localtext('start', '--host=')).toMatchObject({ status: 2, output: '' });
+  });
 });
