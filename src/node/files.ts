@@ -51,8 +51,8 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
   // A random name: process ids in two containers may be equal.
   const draft = `${path}.${randomUUID()}`;
   try {
-    await writeFile(draft, content);
     const before = await stat(path).catch(() => null);
+    await writeFile(draft, content, { mode: before?.mode });
     if (before !== null) {
       await chown(draft, before.uid, before.gid).catch(() => undefined);
       await chmod(draft, before.mode);

@@ -190,6 +190,20 @@ test('files written at once, also by processes with one id, do not meet', async 
   expect(await readdir(dirname(path))).toEqual(['list.json']);
 });
 
+test('a file that only its owner may read is never another one, also while it is replaced', async () => {
+  const path = join(base, 'list.json');
+  await writeFile(path, '', { mode: 0o600 });
+  vi.doMock('node:fs/promises', async (original) => ({
+    ...(await original<object>()),
+    chmod: () => undefined,
+  }));
+  vi.resetModules();
+  const files = await import('../../../../src/node/files.ts');
+  vi.doUnmock('node:fs/promises');
+  await files.replaceFile(path, 'new');
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
 describe('localtext start', () => {
   const folder = process.cwd();
   beforeEach(() => process.chdir(base));
