@@ -1,5 +1,6 @@
-import { completeIn } from '#base';
+import { completeIn, readJson } from '#base';
 import { notSupported } from './exceptions.ts';
+import { toJson } from './tool-objects.ts';
 import { interfaceOf } from './web-idl.ts';
 
 /** Form that a reply must have. */
@@ -22,8 +23,8 @@ export function toConstraint(value: object): Constraint {
   }
   try {
     // Undefined for a function: no JSON.
-    const text = JSON.stringify(value);
-    const schema = JSON.parse(text) as Record<string, unknown>;
+    const text = toJson(value) ?? '';
+    const schema = readJson(text) as Record<string, unknown>;
     return { schema, guidance: `Answer with JSON that matches this JSON Schema: ${text}`, isText: false };
   } catch (error) {
     throw notSupported(`The constraint is no JSON Schema: ${String(error)}`);

@@ -1,3 +1,5 @@
+import { readJson } from '#base';
+import { toJson } from './tool-objects.ts';
 import { toDictionary, toObject, toSequence } from './web-idl.ts';
 
 export interface Tool {
@@ -37,5 +39,5 @@ function toParameters(schema: unknown): Record<string, unknown> {
   if (required !== undefined && !Array.isArray(required))
     throw new TypeError('required of inputSchema must be an array.');
   // The session keeps a copy. Cycles are a TypeError.
-  return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
+  return readJson(toJson(schema) ?? '') as Record<string, unknown>;
 }

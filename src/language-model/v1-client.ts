@@ -1,5 +1,5 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { delay, messageOf, untilFailure } from '#base';
+import { delay, messageOf, untilFailure, writeJson } from '#base';
 import type { Localtext } from '#page';
 import type { LoadProgress } from '#protocol';
 import type { V1Message, V1ToolCall } from './conversation.ts';
@@ -110,7 +110,7 @@ export class V1Client {
     return this.#fetch(path, {
       method: 'POST',
       signal,
-      body: JSON.stringify({ model: this.model, ...body }),
+      body: writeJson({ model: this.model, ...body }),
     });
   }
 

@@ -1,3 +1,5 @@
+import { readJson } from '../../src/base/exact-json.ts';
+
 /** What a fake `/v1` was asked. */
 export interface FakeV1Request {
   messages: { role: string; content: unknown }[];
@@ -107,7 +109,7 @@ export function fakeV1(contextLength = 1000, capabilities = ['chat', 'tools']) {
       signal?.throwIfAborted();
       if (url === '/v1/models/m') return json({ context_length: contextLength, capabilities });
       if (url.startsWith('/v1/models/')) return json({ error: { message: 'No such model.' } }, 404);
-      const request = JSON.parse(body ?? '') as FakeV1Request;
+      const request = readJson(body ?? '') as FakeV1Request;
       if (request.messages[0]?.role === 'tool')
         return json({ error: { message: 'No such call.', param: 'messages[0].tool_call_id' } }, 400);
       const tokens = tokensOf(request.messages);

@@ -1,6 +1,7 @@
 /// <reference types="dom-chromium-ai" />
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 
+import { writeJson } from '../../../src/base/exact-json.ts';
 import { installLanguageModel } from '../../../src/language-model/index.ts';
 import type { LanguageModelClass } from '../../../src/language-model/define-class.ts';
 import { fakeV1, tokensOf } from '../../support/fake-v1.ts';
@@ -51,10 +52,11 @@ async function collect(stream: ReadableStream<string>): Promise<string[]> {
   }
 }
 
+const ID = { const: 2512292042121000001n };
 const tool = (execute: LanguageModelTool['execute']): LanguageModelTool => ({
   name: 'weather',
   description: 'The weather of a place.',
-  inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
+  inputSchema: { type: 'object', properties: { city: { type: 'string' }, id: ID } },
   execute,
 });
 const withTools = (execute: LanguageModelTool['execute']) =>
@@ -409,7 +411,9 @@ describe('a prompt', () => {
     replies.push({
       toolCalls: [call('Oslo'), call('Rome', ',"ids":[2512292042121000001,1234567890123456800,1.0,-0]')],
     });
-    expect(await session.prompt('Weather?')).toBe('one two');
+    expect(await session.prompt('Weather?', { responseConstraint: ID })).toBe('one two');
+    expect(writeJson(asked[0]?.['tools'])).toContain('"id":{"const":2512292042121000001}');
+    expect(writeJson(asked[0]?.['guided_json'])).toBe('{"const":2512292042121000001}');
     const ids = [2512292042121000001n, 1234567890123456800n, 1, -0];
     expect(execute.mock.calls).toEqual([[{ city: 'Oslo' }], [{ city: 'Rome', ids }]]);
     expect(asked[0]?.['tools']).toMatchObject([{ function: { name: 'weather' } }]);
