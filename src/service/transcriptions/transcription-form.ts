@@ -108,7 +108,10 @@ export async function readForm(exchange: Exchange): Promise<TranscriptionForm> {
     throw badForm('is no complete form: a name, or a boundary as its content type has it, is missing');
   });
   const fields: [string, string][] = [];
-  for (const [name, value] of form) if (typeof value === 'string') fields.push([name, value]);
+  for (const [name, value] of form)
+    if (typeof value === 'string') fields.push([name, value]);
+    else if (name !== 'file' && OWN_FIELDS.has(nameOf(name)))
+      throw invalidField(name, 'must be text, not a file');
   const { model, stream } = Object.fromEntries(fields);
   const [file, second] = form.getAll('file');
   exchange.trace.body(JSON.stringify(fields), { model, stream: stream === 'true' });

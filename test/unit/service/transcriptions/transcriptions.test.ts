@@ -102,6 +102,10 @@ test('a form says what is wrong with it', async () => {
   two.append('file', file);
   expect(await messageOf(two)).toContain('`file` is there twice');
   expect(await messageOf(form({ file: 'a.wav', model: 'coral-wren-4' }))).toContain('`file` must be a file');
+  for (const name of ['model', 'prompt', 'timestamp_granularities[0]'])
+    expect(await messageOf(form({ file, model: 'coral-wren-4', [name]: file }))).toContain(
+      `\`${name}\` must be text`,
+    );
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
   expect(await messageOf('--y--', headers)).toContain('a boundary as its content type has it, is missing');
 });
