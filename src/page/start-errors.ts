@@ -100,7 +100,7 @@ export const noControl = (scope: string): LocaltextError =>
     'service_worker_no_control',
     location.href.startsWith(scope)
       ? `The service worker does not control this page. Its scope is ${scope}: the page must lie below it. Reload it.`
-      : `This page, ${location.origin + location.pathname}, is outside the scope of the service worker, ${scope}. Redirect it to an address that begins with the scope, the slash at its end included, or name a wider one: start({ serviceWorker: { scope } }).`,
+      : `This page, ${location.origin + location.pathname}, is outside the scope of the service worker, ${scope}. Redirect it to an address that begins with the scope, the slash at its end included; or serve the folder of localtext-sw.js at the page's path or above it, such as / instead of /static/.`,
   );
 
 export const notControlled = ({ url, status }: Response): LocaltextError =>

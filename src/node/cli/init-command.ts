@@ -6,6 +6,7 @@ import { complain, print, shown } from './output.ts';
 import { copySite } from './init/copy-site.ts';
 import { removeSite } from './init/remove-site.ts';
 import { readIfFile } from '../files.ts';
+import { MADE_FILES } from '../made-files.ts';
 import { SERVICE_WORKER } from '../package-files.ts';
 
 const REMOVALS = new Set(['caches', 'all']);
@@ -61,11 +62,12 @@ export async function run(args: string[]): Promise<void> {
     return;
   }
   const pages = isNetworkFirst ? 'network-first' : undefined;
+  const isFirst = !existsSync(join(folder, MADE_FILES));
   const copied = await copySite(resolve(folder), { offline, servers, pages, offlinePage });
   tellChanged(folder, copied.changed);
   print(`Copied ${copied.files} files (${(copied.bytes / 1e6).toFixed(1)} MB) to ${shown(folder)}.`);
   if (copied.isNetworkFirst) print('Pages come from the network, and are stored as visitors see them.');
-  print(whatIsLeft(folder, await isExtension(folder)));
+  if (isFirst) print(whatIsLeft(folder, await isExtension(folder)));
 }
 
 function tellChanged(folder: string, changed: readonly string[]): void {
@@ -126,6 +128,6 @@ const START_IN_PAGE = [
   "     const localtext = await start({ isolation: ['./'] });",
   "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
   '   </script>',
-  '   With --offline, after each change of the site, its pages open without a network.',
+  '   To open it without a network: run this with --offline after each change of the folder.',
   "   If the site has its own service worker: 'Without a bundler' in docs/service-worker.md.",
 ].join('\n');

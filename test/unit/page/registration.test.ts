@@ -265,7 +265,7 @@ test(
     await expect(failure).rejects.toMatchObject({
       code: 'service_worker_no_control',
       message: expect.stringMatching(
-        /^This page, https:\/\/site\.example\/app, is outside .* https:\/\/site\.example\/app\/\. Redirect/,
+        /^This page, https:\/\/site\.example\/app, is outside .* https:\/\/site\.example\/app\/\. Redirect.*; or serve the folder of localtext-sw\.js/,
       ) as string,
     });
   },

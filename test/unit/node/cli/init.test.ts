@@ -347,10 +347,13 @@ test.each(['\u001B[31mred', 'a\u009Bb', 'a\nb', 'a\u202Eb'])(
   },
 );
 
-test('the steps that are left suit a page, a bundler and an extension', async () => {
+test('the steps that are left suit a page, a bundler and an extension, and are told once', async () => {
   expect((await init(site)).output).not.toContain("from 'localtext'");
-  await fill(base, { 'package.json': '{}' });
-  expect((await init(site)).output).toMatch(/from 'localtext'[^]*from '\.\/localtext\/localtext\.js'/);
-  await fill(site, { 'manifest.json': '{"manifest_version": 3}' });
-  expect((await init(site)).output).toMatch(/\n2\. Start it in an offscreen page, [^\n]+$/);
+  expect((await init(site, '--offline')).output).toMatch(/^Copied [^\n]+$/);
+  const files = { 'app/package.json': '{}', 'extension/manifest.json': '{"manifest_version": 3}' };
+  await fill(base, files);
+  const app = await init(join(base, 'app/public'));
+  expect(app.output).toMatch(/from 'localtext'[^]*from '\.\/localtext\/localtext\.js'/);
+  const extension = await init(join(base, 'extension'));
+  expect(extension.output).toMatch(/\n2\. Start it in an offscreen page, [^\n]+$/);
 });
