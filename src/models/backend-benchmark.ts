@@ -192,8 +192,8 @@ export class BackendBenchmark {
 
   async #kept({ name }: Variant): Promise<ProbeResult | null> {
     try {
-      const text = await (await this.#options.store()).notes.note(noteName(name));
-      const { key, result } = JSON.parse(text ?? '') as { key?: unknown; result?: unknown };
+      const note = await (await this.#options.store()).notes.note(noteName(name));
+      const { key, result } = note as { key?: unknown; result?: unknown };
       return key === (await this.#key()) ? probeResultSchema.parse(result) : null;
     } catch {
       return null;

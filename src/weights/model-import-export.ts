@@ -3,6 +3,8 @@ import { z } from '#base/full-zod';
 import { weightFile, type WeightFile } from '#catalog';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '#protocol';
 import { parseJson, requestError } from '#base';
+import { wrongHash } from './download/download-errors.ts';
+import { hashBlob } from './integrity/integrity-record.ts';
 import type { ModelStorage } from './model-storage.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
@@ -56,25 +58,26 @@ export async function importFile(
   const store = await dependencies.store();
   const { modelStorage } = dependencies;
   const known = await modelStorage.known();
+  const hasName = ({ path }: WeightFile): number => Number(baseName(path) === baseName(name));
   const sameSize = known.flatMap(({ files }) => files).filter(({ bytes }) => bytes === blob.size);
-  if (sameSize.length === 0) {
+  const candidates = sameSize.toSorted((a, b) => hasName(b) - hasName(a));
+  const [likely] = candidates;
+  if (!likely) {
     const message = `${name} (${blob.size} bytes) does not belong to a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, then files of the same version.`;
     throw requestError(400, message, 'unknown_weights', 'import');
   }
-  for (const { variant, files } of known)
-    if (files.some(({ bytes }) => bytes === blob.size)) await modelStorage.note(variant.name, files);
-  const hasName = ({ path }: WeightFile): number => Number(baseName(path) === baseName(name));
-  const { path, sha256 } = await store.put(
-    sameSize.toSorted((a, b) => hasName(b) - hasName(a)),
-    blob,
-    signal,
-  );
+  const { sha256, chunks } = await hashBlob(blob, signal);
+  const file = candidates.find((candidate) => candidate.sha256 === sha256);
+  if (!file) throw wrongHash(likely);
+  const holders = known.filter(({ files }) => files.some((each) => each.sha256 === sha256));
+  const onBegin = async (): Promise<void> => {
+    for (const { variant, files } of holders) await modelStorage.note(variant.name, files);
+  };
+  await store.put(file, chunks, blob, { signal, onBegin });
   const completed: string[] = [];
-  for (const { variant, files } of known) {
-    const holds = files.some((file) => file.sha256 === sha256);
-    if (holds && (await store.missing(files)).length === 0) completed.push(variant.name);
-  }
-  return { path, completed };
+  for (const { variant, files } of holders)
+    if ((await store.missing(files)).length === 0) completed.push(variant.name);
+  return { path: file.path, completed };
 }
 
 async function importDescription(

@@ -9,6 +9,7 @@ import {
 } from '#catalog';
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { Mutex, requestError } from '#base';
+import { claimName } from './backends/storage-backend.ts';
 import { isStorageFull, storageFull, unlessFull } from './download/download-errors.ts';
 import { NO_ENTRY, UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
@@ -147,11 +148,8 @@ export class ModelStorage {
     let missing = isFull ? 1 : needed - (free ?? needed);
     if (missing <= 0) return;
     const deletable = await this.#deletable(files);
-    const entries = await this.#index.entries();
-    const evictable = deletable.filter(({ variant }) =>
-      // Only the user deletes an added model: its files may have no other source.
-      isAddedVariant(variant) ? this.unfinished.has(variant, entries.get(variant)) : this.#options.evict,
-    );
+    const evictable: StoredVariant[] = [];
+    for (const each of deletable) if (await this.#mayEvict(each.variant)) evictable.push(each);
     const full = () => storageFull(needed, free, described(deletable));
     if (evictable.reduce((sum, { storedBytes }) => sum + storedBytes, 0) < missing) throw full();
     for (const { variant, storedBytes } of evictable) {
@@ -162,6 +160,14 @@ export class ModelStorage {
       if (missing <= 0) return;
     }
     throw full();
+  }
+
+  /** Only the user deletes an added model, or files that the user brought: they may have no other source. */
+  async #mayEvict(name: string): Promise<boolean> {
+    if (isAddedVariant(name)) return this.unfinished.has(name, (await this.#index.entries()).get(name));
+    const { notes } = await this.#options.store();
+    const claims = (await this.files(name)).map(({ sha256 }) => notes.note(claimName(sha256)));
+    return this.#options.evict && (await Promise.all(claims)).every((claim) => claim === null);
   }
 
   /** Runs work that stores these files: first makes room, and more whenever the work finds the storage full. */

@@ -1,5 +1,6 @@
 import type { WeightFile } from '#catalog';
 import {
+  cannotRead,
   claimName,
   noteOf,
   readSmallFile,
@@ -7,7 +8,7 @@ import {
   replace,
   type StorageBackend,
 } from './backends/storage-backend.ts';
-import { asStorageFull, cannotRead, sizeDiffers } from './download/download-errors.ts';
+import { asStorageFull, sizeDiffers } from './download/download-errors.ts';
 import {
   checkpointBytes,
   checkpointName,
@@ -66,7 +67,7 @@ export class StoredFiles {
     requireSize(file, record, blob);
     const fail = (error: unknown): never => {
       signal?.throwIfAborted();
-      throw cannotRead(file, error);
+      throw cannotRead(file.path, error);
     };
     const chunks = blob && record ? await intactChunks(blob, record).catch(fail) : [];
     if (blob?.size === bytes) {
@@ -122,8 +123,8 @@ export class StoredFiles {
     await this.#backend.remove(sha256);
   }
 
-  /** Reads one of this app's notes, a small text; null if there is none. */
-  async note(name: string): Promise<string | null> {
+  /** Reads one of this app's notes, a small JSON value; null if there is none, or if it is damaged. */
+  async note(name: string): Promise<unknown> {
     return readSmallFile(this.#backend, await noteOf(this.#scope, name));
   }
 

@@ -53,8 +53,8 @@ export class UsageIndex {
 
   /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
-    const text = await (await this.#store()).notes.note(INDEX);
-    const entries = Object.entries(parseStored(text, indexSchema) ?? {});
+    const index = await (await this.#store()).notes.note(INDEX);
+    const entries = Object.entries(parseStored(index, indexSchema) ?? {});
     return new Map(entries.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])));
   }
 

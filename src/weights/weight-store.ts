@@ -3,16 +3,22 @@ import { weightLock } from '#protocol';
 import { requestError } from '#base';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
-import { didNotFit, lostFile, storageFull, wrongHash } from './download/download-errors.ts';
+import { didNotFit, lostFile, storageFull } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
 import { PausableDownloads } from './download/pausable-download.ts';
-import { hashBlob } from './integrity/integrity-record.ts';
 import { StoredFiles } from './stored-files.ts';
 
 export interface FileOptions {
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
+}
+
+export interface PutOptions {
+  signal: AbortSignal;
+  onProgress?: (storedBytes: number) => void;
+  /** Called before the first byte is written, while nothing deletes the file. */
+  onBegin?: () => Promise<void>;
 }
 
 interface FetchedFile {
@@ -115,28 +121,12 @@ export class WeightStore {
   }
 
   /**
-   * Stores a blob as the first of these files that has its hash. All candidates must have its size.
-   * @throws ServiceError `weights_corrupt`, `storage_full`
-   */
-  async put(candidates: readonly WeightFile[], blob: Blob, signal: AbortSignal): Promise<WeightFile> {
-    const { sha256, chunks } = await hashBlob(blob, signal);
-    const file = candidates.find((candidate) => candidate.sha256 === sha256);
-    if (!file) throw candidates[0] ? wrongHash(candidates[0]) : new Error('no candidates');
-    await this.putHashed(file, chunks, blob, { signal });
-    return file;
-  }
-
-  /**
    * Stores a blob that the caller has just hashed, resuming after chunks that are already stored.
    * @throws ServiceError `storage_full`; `weights_corrupt` if the blob has changed in the meantime
    */
-  async putHashed(
-    file: WeightFile,
-    chunks: string[],
-    blob: Blob,
-    options: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
-  ): Promise<void> {
+  async put(file: WeightFile, chunks: string[], blob: Blob, options: PutOptions): Promise<void> {
     const store = async (): Promise<void> => {
+      await options.onBegin?.();
       await this.#files.claim(file);
       if (await this.#files.complete(file)) return;
       if (await this.#files.repair(file, options.signal)) return;

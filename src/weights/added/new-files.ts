@@ -95,15 +95,22 @@ function remoteFile(
   store: WeightStore,
   signal: AbortSignal,
 ): NewFile {
+  let shown: Uint8Array = new Uint8Array(0);
   return {
     name,
     size: bytes,
     phase: 'download',
-    read: async (length) => (await readStart(url, length, signal)).bytes,
+    read: async (length) => (shown = (await readStart(url, length, signal)).bytes),
     describe: async () => ({ path: addedFilePath(sha256), bytes, sha256, url }),
     async store(file, { onProgress, ...options }) {
       try {
-        await store.file(file, { ...options, onProgress });
+        const { blob } = await store.file(file, { ...options, onProgress });
+        const start = new Uint8Array(await blob.slice(0, shown.length).arrayBuffer());
+        // All that is known of the model is from the bytes shown first.
+        if (!start.every((byte, at) => byte === shown[at]))
+          throw invalidFile(
+            `The server sent another header of ${name} than the file has. Nothing was stored.`,
+          );
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'weights_corrupt')) throw error;
         throw invalidFile(
@@ -128,7 +135,7 @@ function localFile(name: string, blob: Blob, store: WeightStore): NewFile {
       const path = addedFilePath(digest.sha256);
       return { path, bytes: blob.size, sha256: digest.sha256, added: { name, at: Date.now() } };
     },
-    store: (file, options) => store.putHashed(file, chunks, blob, options),
+    store: (file, options) => store.put(file, chunks, blob, options),
   };
 }
 

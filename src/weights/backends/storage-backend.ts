@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-import { delay, sha256 } from '#base';
+import { delay, serverError, sha256, type ServiceError } from '#base';
 
 /** A flat store of blobs by name. Which of them are complete is up to the weight store's integrity records. */
 export interface StorageBackend {
@@ -45,38 +45,33 @@ const READ_TRIES = 5;
 const READ_PAUSE_MS = 20;
 
 /**
- * Reads a small JSON file; null if there is none, or if it cannot be read. While another thread replaces the file,
- * it may be truncated or unreadable, so it is read again until it is JSON.
+ * Reads a small JSON file; null if there is none, or if it is damaged. While another thread replaces the file, it may be
+ * truncated or unreadable, so it is read again.
+ * @throws ServiceError `storage_failed` if it cannot be read, which tells nothing about its contents
  */
-export async function readSmallFile(
-  backend: Pick<StorageBackend, 'read'>,
-  name: string,
-): Promise<string | null> {
+export async function readSmallFile(backend: Pick<StorageBackend, 'read'>, name: string): Promise<unknown> {
   for (let tries = 1; ; tries++) {
-    const lines = await (await backend.read(name))?.text().catch(() => '');
-    const text = lines?.split('\n', 1)[0] ?? null;
-    if (text === null || isJson(text) || tries === READ_TRIES) return text || null;
-    await delay(READ_PAUSE_MS);
+    try {
+      const blob = await backend.read(name);
+      return blob && JSON.parse((await blob.text()).split('\n', 1).join());
+    } catch (error) {
+      if (tries === READ_TRIES && error instanceof SyntaxError) return null;
+      if (tries === READ_TRIES) throw cannotRead(name, error);
+      await delay(READ_PAUSE_MS);
+    }
   }
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const cannotRead = (path: string, error: unknown): ServiceError =>
+  serverError(
+    'storage_failed',
+    `The browser could not read the stored file ${path}. It is kept. Free memory by closing other tabs, and try again.`,
+    error,
+  );
 
-/** Parses a small file; null if it is missing or invalid. */
-export function parseStored<T>(text: string | null, schema: z.ZodType<T>): T | null {
-  try {
-    return schema.parse(JSON.parse(text ?? ''));
-  } catch {
-    return null;
-  }
-}
+/** Checks the contents of a small file; null if they are invalid. */
+export const parseStored = <T>(contents: unknown, schema: z.ZodType<T>): T | null =>
+  schema.safeParse(contents).data ?? null;
 
 /** Replaces a small file. */
 export async function replace(backend: StorageBackend, name: string, text: string): Promise<void> {

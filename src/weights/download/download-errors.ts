@@ -38,13 +38,6 @@ export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at
     `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, was deleted or damaged in this browser's storage. Add the same file again, or remove the model.`,
   );
 
-export const cannotRead = ({ path }: WeightFile, error: unknown): ServiceError =>
-  serverError(
-    'storage_failed',
-    `The browser could not read the stored file ${path}. It is kept. Free memory by closing other tabs, and try again.`,
-    error,
-  );
-
 export const webPage = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(
     'weights_unavailable',

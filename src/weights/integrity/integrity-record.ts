@@ -74,8 +74,8 @@ const recordSchema = z
 export type IntegrityRecord = z.output<typeof recordSchema>;
 
 /** Parses a record; null if it is not a valid record of the file with this hash. */
-export function parseRecord(text: string | null, hash: string): IntegrityRecord | null {
-  const record = parseStored(text, recordSchema);
+export function parseRecord(contents: unknown, hash: string): IntegrityRecord | null {
+  const record = parseStored(contents, recordSchema);
   return record?.sha256 === hash ? record : null;
 }
 

@@ -7,7 +7,7 @@ import { Estimates } from '../../../src/models/memory-budget.ts';
 import { DownloadRate } from '../../../src/weights/download/download-rate.ts';
 import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
-import { openStore } from '../weights/open-store.ts';
+import { bring, openStore } from '../weights/open-store.ts';
 import { hashBlob } from '../../../src/weights/integrity/integrity-record.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 import { catalogOf, ggufVariant, modelOf, serverVariant } from '../../support/catalogs.ts';
@@ -29,7 +29,7 @@ test('time counts what is not stored; without a known speed there is none', asyn
   expect(estimates.known.get('remote')).toMatchObject({ downloadBytes: 1000, downloadSeconds: 10 });
   expect(estimates.known.has('server')).toBe(false);
 
-  await store.put([file], blob, new AbortController().signal);
+  await bring(store, file, blob);
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
 

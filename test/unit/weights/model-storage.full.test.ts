@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { type BackendWriter, CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
-import { openStore } from './open-store.ts';
+import { bring, openStore } from './open-store.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(CHUNK_BYTES + 1000);
@@ -81,7 +81,7 @@ test('a file given by hand that does not fit: storage_full', async () => {
   const backend = new FullBackend();
   backend.fullFrom = 3;
   const store = openStore(backend, 'http://site.test/');
-  await expect(store.put([file], new Blob([body]), options.signal)).rejects.toMatchObject({
+  await expect(bring(store, file, new Blob([body]))).rejects.toMatchObject({
     wire: { code: 'storage_full' },
   });
 });

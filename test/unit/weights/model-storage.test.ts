@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { runCommand } from '../../../src/weights/commands.ts';
@@ -8,6 +8,7 @@ import { WeightStore } from '../../../src/weights/weight-store.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
+import { bring } from './open-store.ts';
 import { weightsService } from './weights-service.ts';
 
 const never = new AbortController().signal;
@@ -33,10 +34,12 @@ const catalogOf = (...variants: Variant[]): Catalog => ({
 type Service = ReturnType<typeof weightsService>;
 const ask = (service: Service, command: WeightsCommand) => runCommand(service, command, never);
 
+/** Downloads a variant. */
 async function store(service: Service, { name, files }: Variant, ...texts: string[]): Promise<void> {
   await service.modelStorage.note(name, files);
   for (const [index, file] of files.entries()) {
-    await service.weights.put([file], new Blob([bytesOf(texts[index] ?? '')]), never);
+    vi.stubGlobal('fetch', async () => new Response(bytesOf(texts[index] ?? '')));
+    await service.weights.file(file, { signal: never, onProgress: () => undefined });
   }
 }
 
@@ -74,7 +77,7 @@ test('deletes by variant or by model; files of others, of other apps and of a mo
   await store(service, shared, 'same');
   await store(service, other, 'b', 'same');
   await store(service, added, 'c');
-  for (const file of added.files) await elsewhere.put([file], new Blob([bytesOf('c')]), never);
+  for (const file of added.files) await bring(elsewhere, file, new Blob([bytesOf('c')]));
   await store(service, adding, 'd');
   await service.modelStorage.unfinished.begin('added/d', adding.files);
   for (const target of ['model-1', 'c', 'd']) await ask(service, { type: 'delete', target });
@@ -145,6 +148,28 @@ test('where the site allows it, the least recently used goes, loaded ones last, 
   }
   await expect(service.modelStorage.makeRoom(d.files)).rejects.toThrow(/No model can be deleted/);
   expect((await states(service))[0]).toEqual(['a', 'whole', 200]);
+});
+
+test('what the user imported is not deleted for room, but named', async () => {
+  const [a, b] = [variant('a', 'a'), variant('b', 'b')];
+  const service = weightsService(catalogOf(a, b), { evict: true });
+  await ask(service, { type: 'import', name: '0.gguf', blob: new Blob([bytesOf('a')]) });
+  await expect(service.modelStorage.makeRoom(b.files, true)).rejects.toThrow(/deleted: a \(200 bytes\)/);
+  expect(await states(service)).toContainEqual(['a', 'whole', 200]);
+});
+
+test('a variant that is deleted while one of its files is imported names the file', async () => {
+  const a = variant('a', 'a', 'b');
+  const service = weightsService(catalogOf(a));
+  await store(service, { ...a, files: a.files.slice(1) }, 'b');
+  const read = vi.spyOn(Blob.prototype, 'arrayBuffer');
+  read.mockImplementationOnce(async () => {
+    await ask(service, { type: 'delete', target: 'a' });
+    return new Uint8Array(bytesOf('a')).buffer;
+  });
+  await ask(service, { type: 'import', name: '0.gguf', blob: new Blob([bytesOf('a')]) });
+  const index = await service.weights.notes.note('usage');
+  expect(index).toMatchObject({ a: { files: a.files } });
 });
 
 test('the storage turns out to be full: the least recently used goes, one at a time, until none can', async () => {
@@ -270,6 +295,21 @@ test.each([
   const failure = ask(service, { type: 'import', name: DESCRIPTION_FILE, blob: new Blob([text]) });
   await expect(failure).rejects.toThrow(message);
   await expect(failure).rejects.toThrow(DESCRIPTION_FILE);
+});
+
+test('an index that the browser cannot read for a while is not overwritten', async () => {
+  const [a, b] = [variant('a', 'a'), variant('b', 'b')];
+  const backend = new MemoryBackend();
+  await store(weightsService(catalogOf(a), { backend }), a, 'a');
+  const after = weightsService(catalogOf(a, b), { backend });
+  const reading = vi
+    .spyOn(Blob.prototype, 'text')
+    .mockRejectedValue(new DOMException('', 'NotReadableError'));
+  await expect(store(after, b, 'b')).rejects.toMatchObject({ code: 'storage_failed' });
+  reading.mockRestore();
+  await store(after, b, 'b');
+  const index = await after.weights.notes.note('usage');
+  expect(Object.keys(index as object)).toEqual(['a', 'b']);
 });
 
 test('a index that was torn is restarted; the weights stay', async () => {

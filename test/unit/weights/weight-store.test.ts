@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { replace } from '../../../src/weights/backends/storage-backend.ts';
-import { openStore } from './open-store.ts';
+import { bring, openStore } from './open-store.ts';
 import { holdLock, weightLock } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -45,8 +45,8 @@ test('two workers never download the same file at once', async () => {
 
 test('a file given by hand is held to its hash', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.test/');
-  await expect(store.put([file], new Blob([bytes.slice(1)]), options.signal)).rejects.toThrow(/m\/a\.bin/);
-  await store.put([file], new Blob([bytes]), options.signal);
+  await expect(bring(store, file, new Blob([bytes.slice(1)]))).rejects.toThrow(/m\/a\.bin/);
+  await bring(store, file, new Blob([bytes]));
   // Another size for the same hash, as of a host that has other bytes by now, costs no stored file.
   for (const size of [999, 1001])
     await expect(store.file({ ...file, bytes: size }, options)).rejects.toThrow(/has 1000 bytes/);
@@ -76,7 +76,7 @@ test('what another app of the origin is writing is neither dropped by cancel nor
 test('a file that is needed again by the time that its deletion gets the lock stays', async () => {
   const locks = new FakeLocks();
   const store = openStore(new MemoryBackend(), 'http://site.test/', locks);
-  await store.put([file], new Blob([bytes]), options.signal);
+  await bring(store, file, new Blob([bytes]));
   const release = await holdLock(locks.manager, weightLock(file.sha256));
   const isNeeded = vi.fn(() => true);
   const deletion = store.delete(file, isNeeded);

@@ -215,6 +215,13 @@ test.each<[string, (published: Buffer) => Buffer]>([
   expect([...service.backend.files.keys()]).toEqual([]);
 });
 
+test('a server that shows the header of another file is refused, and nothing is stored', async () => {
+  publish('owner/name', { 'a.gguf': gguf('True') });
+  hub.sends = (content) => (hub.asked.at(-1)?.includes('bytes=') ? gguf('Lies') : content);
+  await expect(fromHub()).rejects.toThrow('sent another header of a.gguf');
+  expect([...service.backend.files.keys()]).toEqual([]);
+});
+
 test('what a repository does not have, or does not give, is named', async () => {
   await expect(fromHub()).rejects.toThrow(/answered 401\. There is no such repository/);
   publish('owner/name', { 'a.gguf': gguf('A') });

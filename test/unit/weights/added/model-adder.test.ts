@@ -351,7 +351,8 @@ test('a site that allows it deletes its own models when a write finds the storag
   service = weightsService(site, { evict: true });
   const { backend, modelStorage, weights } = service;
   await modelStorage.note('old', [file]);
-  await weights.put([file], new Blob(['old']), never);
+  vi.stubGlobal('fetch', async () => new Response('old'));
+  await weights.file(file, { signal: never, onProgress: () => undefined });
   const write = backend.write.bind(backend);
   backend.write = async (name) => {
     if (backend.files.has(file.sha256)) throw new DOMException('full', 'QuotaExceededError');

@@ -131,7 +131,7 @@ function sourcesWith(inManifest: string | null, inNote: string | null) {
   const files = inManifest === null ? {} : { [path]: known };
   vi.stubGlobal('fetch', async () => Response.json({ version: 1, files }));
   const keepNote = vi.fn(async () => undefined);
-  const note = async () => (inNote === null ? null : JSON.stringify([fileOf(inNote)]));
+  const note = async () => (inNote === null ? null : [fileOf(inNote)]);
   const store = { notes: { note, keepNote } } as unknown as WeightStore;
   return {
     keepNote,
