@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { turns } from './chat-state.ts';
 import { AssistantItem } from './assistant-item.tsx';
 import type { Turn } from './conversation.ts';
@@ -8,7 +9,8 @@ const NEAR_END_PX = 80;
 
 /** The branch that is shown. It follows the reply being written, unless the reader has scrolled away. */
 export function Transcript() {
-  const scroller = useRef<HTMLDivElement>(null);
+  // Another reply or version takes the place of the item whose button was pressed.
+  const scroller = useKeptFocus<HTMLDivElement>();
   const follows = useRef(true);
   /** Heights of the content and of the view at the last scroll. */
   const sizes = useRef('');

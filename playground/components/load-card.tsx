@@ -65,7 +65,7 @@ function Running(download: Download) {
   const waits = useSignal(false);
   useEffect(() => {
     waits.value = false;
-    if (phase !== 'download' || held) return;
+    if (phase !== 'download' || held || loadedBytes === totalBytes) return;
     const timer = setTimeout(() => {
       waits.value = true;
       announce(`The download of ${model} waits for the connection.`);
@@ -123,6 +123,7 @@ function figures({ phase, loadedBytes, totalBytes, rate, held }: Download, waits
   if (phase === 'starting' || totalBytes === 0) return 'starting the engine';
   const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];
   if (held) parts.push('what has come is kept');
+  else if (loadedBytes === totalBytes) parts.push('storing it');
   else if (waits) parts.push('waiting for the connection');
   else if (rate !== null && rate > 0) {
     parts.push(`${bytes(rate)}/s`, timeLeft(((totalBytes - loadedBytes) / rate) * 1000));

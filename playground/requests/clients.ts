@@ -27,5 +27,8 @@ export function clientName({ client }: RequestLogEntry): string {
 function pageName(url: string): string {
   if (!URL.canParse(url)) return 'another tab';
   const { origin, pathname, search } = new URL(url);
-  return (origin === location.origin ? '' : origin) + pathname + search;
+  const path = pathname + search;
+  if (origin !== location.origin) return origin + path;
+  // A page's path would not tell its own tabs apart.
+  return path === location.pathname + location.search ? 'another tab' : path;
 }

@@ -109,6 +109,16 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
       return [parseFloat(getComputedStyle(list).paddingInlineStart), width] as const;
     });
     expect(padding).toBeGreaterThan(number);
+    // With a message below the window, only the messages scroll.
+    const [shown, whole] = await tab.evaluate(() => {
+      const message = document.querySelector('.turn-user')?.cloneNode(true);
+      if (message) document.querySelector('.turns')?.append(message);
+      document.querySelector('.transcript')?.scrollTo(0, 0);
+      const { clientHeight, scrollHeight } = document.querySelector('main') ?? document.body;
+      message?.parentNode?.removeChild(message);
+      return [clientHeight, scrollHeight];
+    });
+    expect(whole).toBe(shown);
 
     const composerHeight = (text: string): Promise<number> =>
       tab.evaluate(async (value) => {

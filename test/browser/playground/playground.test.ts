@@ -72,6 +72,7 @@ describe('chat', () => {
     await page.getByRole('group', { name: 'Versions' }).waitFor();
     await replies().first().waitFor();
     await expect(page.getByRole('group', { name: 'Versions' }).textContent()).resolves.toContain('2/2');
+    await expect(page.evaluate(() => document.activeElement?.ariaLabel)).resolves.toBe('Messages');
     await page.reload();
     await expect(page.getByRole('group', { name: 'Versions' }).textContent()).resolves.toContain('2/2');
   });

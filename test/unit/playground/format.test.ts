@@ -48,3 +48,10 @@ test('a failure whose code says nothing to a visitor keeps its message', () => {
   expect(problemOf(error)).toBe(error.message);
   expect(problemOf('stopped')).toBe('stopped');
 });
+
+test.each(['Error in input stream', 'network error', 'Load failed'])(
+  '%s is told as a broken connection',
+  (said) => {
+    expect(problemOf(new TypeError(said))).toBe(`The connection broke. Try again.\n${said}`);
+  },
+);
