@@ -34,11 +34,15 @@ import { Welcome } from './welcome.tsx';
 import { UnloadNote } from '../components/unload-note.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 
+const NO_PICTURE = 'A message takes text and pictures only. The Speech view transcribes sound.';
+
 const panelOpen = preference('settings-open', false);
 
 export function ChatView() {
   const dialog = useSignal<'history' | 'settings' | null>(null);
-  const { handlers, overClass } = useDrop(({ files }) => void takePictures(files));
+  const { handlers, overClass } = useDrop(({ files }) => {
+    if (!takePictures(files)) sendProblem.value = NO_PICTURE;
+  });
   const wanted = route.value.id;
   const { model } = settings.value;
   const asks = asksFirst(model);

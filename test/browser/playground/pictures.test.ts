@@ -58,13 +58,15 @@ const file = (name: string, buffer: Buffer, mimeType = 'image/png') => ({ name, 
 const choose = (...files: ReturnType<typeof file>[]) =>
   page.locator('.composer input[type=file]').setInputFiles(files);
 
-/** Pastes a picture into the message, or drops it on the conversation. */
+/** Pastes a file into the message, or drops it on the conversation. */
 const give = (how: 'paste' | 'drop', picture: Buffer, name: string) =>
   page.evaluate(
     async ([kind, url, fileName]) => {
       const bytes = Uint8Array.from(atob(url.split(',')[1] ?? ''), (each) => each.charCodeAt(0));
       const transfer = new DataTransfer();
-      transfer.items.add(new File([bytes], fileName, { type: 'image/png' }));
+      transfer.items.add(
+        new File([bytes], fileName, { type: fileName.endsWith('png') ? 'image/png' : 'audio/mpeg' }),
+      );
       const options = { bubbles: true, cancelable: true };
       const event =
         kind === 'paste'
@@ -107,6 +109,8 @@ test('without a model that sees, a picture leads to the Models view, which adds 
   expect(await button('Add pictures').count()).toBe(0);
   await give('paste', first, 'first.png');
   expect(await alertText()).toBe('No model here takes pictures. The Models view adds one.');
+  await give('drop', first, 'voice.mp3');
+  await expect.poll(alertText).toMatch(/^A message takes text and pictures only\./);
   await page.goto(`${site.url}/#/models`);
   await button(`Add ${MODEL}`).click();
   await page.getByText(`npx localtext pull ${MODEL}`).waitFor();
