@@ -107,7 +107,7 @@ function toMessage(message: ChatMessage): ChatCompletionMessageParam {
   const calls = message.toolCalls ?? [];
   return {
     role,
-    content,
+    ...common,
     ...(calls.length > 0 && {
       tool_calls: calls.map(({ id, name: called, arguments: json }) => ({
         id,

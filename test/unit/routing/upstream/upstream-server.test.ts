@@ -164,9 +164,15 @@ test('a streamed chat: the request in the server’s names, the reply as events,
       usage,
     ]),
   );
+  const messages = (['system', 'user', 'assistant'] as const).map((role) => ({
+    role,
+    content: 'hi',
+    name: 'ann',
+  }));
   const events = await run(
     baseUrl,
     job({
+      input: { messages },
       sampling: { temperature: 0.5, topP: 0.9, seed: 7, presencePenalty: 1, logitBias: { '5': -1 } },
       maxTokens: 9,
       topLogprobs: 1,
@@ -178,6 +184,7 @@ test('a streamed chat: the request in the server’s names, the reply as events,
     authorization: `Bearer ${KEY}`,
     body: {
       model: 'their-model',
+      messages,
       stream: true,
       stream_options: { include_usage: true },
       temperature: 0.5,
