@@ -1,4 +1,4 @@
-import { copyJson, readJson, writeJson } from '#base';
+import { copyJson, Mutex, readJson, writeJson } from '#base';
 import type { ResponseStore, StoredResponse } from '#protocol';
 import { type ResponseRecord, withDatabase, withTransaction } from './database.ts';
 
@@ -15,6 +15,8 @@ const UNPRUNED_SHARE = 0.01;
 /** Answers of /v1/responses, in the browser's own database. */
 export function createResponseStore(scope: string, bounds = BOUNDS): ResponseStore {
   let unpruned = UNPRUNED_SHARE;
+  // A response may have megabytes: many that are read at once would hold up all other requests.
+  const reads = new Mutex();
   return {
     async put(stored) {
       const record = pack(stored);
@@ -26,10 +28,11 @@ export function createResponseStore(scope: string, bounds = BOUNDS): ResponseSto
       // The answer does not wait for pruning. The next pruning deletes what a failed one leaves.
       void prune(scope, bounds).catch(() => {});
     },
-    async get(id) {
-      const record = await withDatabase(scope, (database) => database.get('responses', id));
-      return record && record.created + RESPONSE_LIFETIME_MS > Date.now() ? unpack(record) : null;
-    },
+    get: (id) =>
+      reads.run(async () => {
+        const record = await withDatabase(scope, (database) => database.get('responses', id));
+        return record && record.created + RESPONSE_LIFETIME_MS > Date.now() ? unpack(record) : null;
+      }),
     delete: (id) => withDatabase(scope, (database) => database.delete('responses', id)),
   };
 }

@@ -225,9 +225,9 @@ class Pull {
     try {
       await link(kept, draft).catch(() => naming(target, copyFile(kept, draft)));
       await rename(draft, target);
-    } catch (error) {
+    } finally {
+      // Also there if both were links to one file: the cache may be in the site's folder.
       await rm(draft, { force: true });
-      throw error;
     }
   }
 

@@ -1,6 +1,7 @@
 import OpenAI, { APIError, NotFoundError } from 'openai';
 import { describe, expect, test } from 'vitest';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
+import { withDatabase } from '../../../../src/database/database.ts';
 import { createResponseStore, RESPONSE_LIFETIME_MS } from '../../../../src/database/response-store.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
@@ -310,6 +311,18 @@ describe('what is kept', () => {
     for (let index = 0; index < 1100; index++) await put(index);
     // It is read once the last put has pruned.
     expect(await store.get('of many 0')).not.toBeNull();
+  });
+
+  test('reads of the store leave turns to other requests', async () => {
+    const store = createResponseStore('/');
+    const ended: string[] = [];
+    const read = (id: string) => store.get(id).then(() => void ended.push(id));
+    const reads = ['1st', '2nd', '3rd', '4th'].map(read);
+    const other = withDatabase('/', (database) => database.count('keys')).then(
+      () => void ended.push('other'),
+    );
+    await Promise.all([...reads, other]);
+    expect(ended.indexOf('other')).toBeLessThan(2);
   });
 
   test("another key's answers drive none out", async () => {

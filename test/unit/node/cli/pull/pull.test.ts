@@ -70,6 +70,11 @@ test('downloads a file once, and shares it with the cache', async () => {
   expect(downloads()).toEqual([`GET ${URL_PATH}`]);
 });
 
+test('leaves nothing beside the file if the cache is the folder', async () => {
+  await pull(options({ folder: join(base, 'cache/models') }));
+  expect(await readdir(join(base, 'cache/models/tiny'))).toEqual(['model.gguf']);
+});
+
 test('resumes after a dropped connection', async () => {
   hub.cuts.push(100_000, 50_000);
   await pull(options());
