@@ -1,4 +1,4 @@
-import { CommandError } from '../arguments.ts';
+import { CommandError, webUrl } from '../arguments.ts';
 import { examineFiles } from './files.ts';
 import { fetchText, fault, type Finding } from './answers.ts';
 import { examinePage } from './page.ts';
@@ -48,13 +48,4 @@ function siteUrl(address: string, { serviceWorker, models }: DoctorOptions): URL
   for (const other of [serviceWorker, models])
     if (other !== undefined) webUrl(other, url.href, 'Give one, or a path on the site.');
   return url;
-}
-
-function webUrl(address: string, base: string | undefined, advice: string): URL {
-  const url = URL.canParse(address, base) ? new URL(address, base) : null;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new CommandError(`"${address}" is not a URL. ${advice}`);
-  if (url.username === '' && url.password === '') return url;
-  throw new CommandError(
-    `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
-  );
 }

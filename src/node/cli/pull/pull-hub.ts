@@ -3,14 +3,18 @@ import { open, rm, stat } from 'node:fs/promises';
 import { IdleTimeout, isTransient, TransientStatusError, withRetries } from '#base';
 import { DEFAULT_HUB } from '#weights/hub';
 import { isFileError } from '../../files.ts';
-import { PullError } from '../arguments.ts';
+import { PullError, webUrl } from '../arguments.ts';
 import { describeFetchError } from '../fetch-error.ts';
 import type { HubFile } from './sources.ts';
 
 const PROBE_TIMEOUT_MS = 4_000;
 
-/** The model hub's address, or that of a mirror. */
-export const hubEndpoint = (): string => process.env['HF_ENDPOINT'] || DEFAULT_HUB;
+/** The model hub's address, or that of a mirror. @throws CommandError */
+export function hubEndpoint(): string {
+  const hub = process.env['HF_ENDPOINT'] || DEFAULT_HUB;
+  webUrl(hub, undefined, 'HF_ENDPOINT takes one that begins with https:// or http://.');
+  return hub;
+}
 
 export const hubUrl = (hub: string, { repository, revision, file }: HubFile): string =>
   `${hub.replace(/\/$/, '')}/${repository}/resolve/${revision}/${file}`;

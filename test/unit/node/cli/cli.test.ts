@@ -182,6 +182,14 @@ describe('the lock of a pull', () => {
   });
 });
 
+test.each([
+  ['http://user:secret@127.0.0.1:9', /^The URL of 127\.0\.0\.1:9 has a user name or a password/],
+  ['mirror', /^"mirror" is not a URL\. HF_ENDPOINT takes one/],
+])('an HF_ENDPOINT that cannot be fetched is refused: %s', async (hub, message) => {
+  vi.stubEnv('HF_ENDPOINT', hub);
+  expect((await localtext('pull', '--to', join(base, 'models'))).errors).toMatch(message);
+});
+
 test('files written at once, also by processes with one id, do not meet', async () => {
   const path = join(base, 'folder/list.json');
   const texts = Array.from({ length: 20 }, (_, i) => `${i}`.repeat(10_000));
