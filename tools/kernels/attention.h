@@ -11,19 +11,53 @@ enum { F16 = 1 };
 #define GROUPS (QUERIES / 4)
 #define WIDEST 256
 
-/** Adds values, times their weights, to the sums of 4 queries. */
-ALONE void add_values(float *sums, size_t width, const float *values, const float *weights, int first, int end) {
-  for (size_t d = 0; d < width; d += 8) {
+/** Rows of values: floats, or blocks with their scales as floats, `KEYS` for each 32 values. */
+typedef struct {
+  const float *floats;
+  const uint8_t *rows;
+  size_t step;
+  const float *scales;
+} value_rows;
+
+/** Adds values, times their weights, to the sums of 1 to 4 queries. */
+INLINE void add_values(int queries, bool are_floats, const value_rows *from, float *sums, size_t width, const float *weights, int first, int end) {
+  const int vectors = queries > 2 ? 2 : queries == 2 ? 4 : 8;
+  for (size_t d = 0; d < width; d += 4 * vectors) {
     v128_t sum[8];
-    for (int k = 0; k < 8; k++) sum[k] = wasm_v128_load(sums + (k >> 1) * width + d + 4 * (k & 1));
+    for (int k = 0; k < queries * vectors; k++) sum[k] = wasm_v128_load(sums + k / vectors * width + d + k % vectors * 4);
     for (int i = first; i < end; i++) {
-      const float *at = values + i * width + d;
-      const v128_t low = wasm_v128_load(at), high = wasm_v128_load(at + 4);
+      v128_t value[8];
+      if (are_floats) for (int k = 0; k < vectors; k++) value[k] = wasm_v128_load(from->floats + i * width + d + 4 * k);
+      else {
+        const v128_t scale = wasm_v128_load32_splat(from->scales + d / 32 * KEYS + i);
+        for (int k = 0; k < vectors; k += 2) {
+          const v128_t x = wasm_i16x8_load8x8(from->rows + i * from->step + d / 32 * 34 + 2 + d % 32 + 4 * k);
+          value[k] = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_i32x4_extend_low_i16x8(x)), scale);
+          value[k + 1] = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_i32x4_extend_high_i16x8(x)), scale);
+        }
+      }
       const v128_t four = wasm_v128_load(weights + i * QUERIES);
-      for (int k = 0; k < 8; k++) sum[k] = wasm_f32x4_add(sum[k], wasm_f32x4_mul(k & 1 ? high : low, lane(four, k >> 1)));
+      for (int k = 0; k < queries * vectors; k++) sum[k] = wasm_f32x4_add(sum[k], wasm_f32x4_mul(value[k % vectors], lane(four, k / vectors)));
     }
-    for (int k = 0; k < 8; k++) wasm_v128_store(sums + (k >> 1) * width + d + 4 * (k & 1), sum[k]);
+    for (int k = 0; k < queries * vectors; k++) wasm_v128_store(sums + k / vectors * width + d + k % vectors * 4, sum[k]);
   }
+}
+#define ADD(name, queries, are_floats) \
+  ALONE void name(const value_rows *from, float *sums, size_t width, const float *weights, int first, int end) { \
+    const value_rows rows = *from; \
+    add_values(queries, are_floats, &rows, sums, width, weights, first, end); \
+  }
+ADD(add_floats, 4, true)
+ADD(add_bytes_1, 1, false)
+ADD(add_bytes_2, 2, false)
+ADD(add_bytes_3, 3, false)
+ADD(add_bytes_4, 4, false)
+INLINE void add_some(int queries, const value_rows *from, float *sums, size_t width, const float *weights, int first, int end) {
+  if (from->floats) add_floats(from, sums, width, weights, first, end);
+  else if (queries == 1) add_bytes_1(from, sums, width, weights, first, end);
+  else if (queries == 2) add_bytes_2(from, sums, width, weights, first, end);
+  else if (queries == 3) add_bytes_3(from, sums, width, weights, first, end);
+  else add_bytes_4(from, sums, width, weights, first, end);
 }
 INLINE void multiply(float *x, size_t width, float factor) {
   for (size_t d = 0; d < width; d += 4) wasm_v128_store(x + d, wasm_f32x4_mul(wasm_v128_load(x + d), wasm_f32x4_splat(factor)));
@@ -71,20 +105,21 @@ INLINE void add_masks(const uint16_t *const *masks, int64_t key, float *scores) 
 typedef struct {
   v128_t most, total;
   float *sums;
+  int queries;
 } group;
 
 /** Makes weights of the scores of `n` keys, a lane for each query, and adds the keys' values. */
-ALONE void weigh(const powers *table, group *g, size_t width, float *scores, const float *values, int n) {
+ALONE void weigh(const powers *table, group *g, size_t width, float *scores, const value_rows *values, int n) {
   v128_t most = g->most, total = g->total;
   int first = 0;
   for (int i = 0; i < n; i++) {
     const v128_t x = wasm_v128_load(scores + i * QUERIES), greater = wasm_f32x4_gt(x, most);
     if (wasm_v128_any_true(greater)) {
-      if (first < i) add_values(g->sums, width, values, scores, first, i);
+      if (first < i) add_some(g->queries, values, g->sums, width, scores, first, i);
       const v128_t factor = wasm_v128_bitselect(exponential4(table, wasm_f32x4_sub(most, x)), wasm_f32x4_const_splat(1), greater);
       float factors[4];
       wasm_v128_store(factors, factor);
-      for (int c = 0; c < 4; c++) multiply(g->sums + c * width, width, factors[c]);
+      for (int c = 0; c < g->queries; c++) multiply(g->sums + c * width, width, factors[c]);
       total = wasm_f32x4_mul(total, factor);
       most = wasm_v128_bitselect(x, most, greater);
       first = i;
@@ -94,7 +129,7 @@ ALONE void weigh(const powers *table, group *g, size_t width, float *scores, con
     total = wasm_f32x4_add(total, weight);
     wasm_v128_store(scores + i * QUERIES, weight);
   }
-  add_values(g->sums, width, values, scores, first, n);
+  add_some(g->queries, values, g->sums, width, scores, first, n);
   g->most = most;
   g->total = total;
 }
@@ -102,15 +137,22 @@ ALONE void weigh(const powers *table, group *g, size_t width, float *scores, con
 /** Row of a key in the cache: its own number, unless the rows of a sequence are listed. Below 0: none, the key is hidden. */
 INLINE int64_t row_of(const int32_t *rows, int64_t key) { return rows ? rows[key] : key; }
 
-/** Keys that are `*step` bytes apart: those of the cache, or copies in `copy` where they do not follow each other. */
-INLINE const uint8_t *some_keys(const uint8_t *keys, size_t *step, const int32_t *rows, int64_t first, int n, size_t size, uint8_t *copy) {
+/** Rows that are `*step` bytes apart: those of the cache, or copies in `copy` where they do not follow each other. */
+INLINE const uint8_t *some_rows(const uint8_t *all, size_t *step, const int32_t *rows, int64_t first, int n, size_t blocks, uint8_t *copy) {
   const int64_t row = row_of(rows, first);
   int next = 1;
   while (rows && next < n && rows[first + next] == row + next) next++;
-  if (!rows || (row >= 0 && next == n)) return keys + row * *step;
+  if (!rows || (row >= 0 && next == n)) return all + row * *step;
+  uint8_t *to = copy;
   for (int i = 0; i < n; i++)
-    if (rows[first + i] >= 0) __builtin_memcpy(copy + i * size, keys + rows[first + i] * *step, size);
-  *step = size;
+    for (size_t b = 0; b < blocks; b++, to += 34) {
+      const bool is_hidden = rows[first + i] < 0;
+      const uint8_t *const from = all + (is_hidden ? 0 : rows[first + i] * *step) + 34 * b;
+      // Without a scale, a hidden key's values are 0. Its weight of 0 would make NaN of other bytes.
+      *(uint16_t *)to = is_hidden ? 0 : *(const uint16_t *)from;
+      for (int half = 2; half < 34; half += 16) wasm_v128_store(to + half, wasm_v128_load(from + half));
+    }
+  *step = 34 * blocks;
   return copy;
 }
 
@@ -126,12 +168,14 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
     return;
   }
   const int64_t tokens = q->ne[1], heads = q->ne[2], shared = heads / k->ne[2], repeated = q->ne[3] / k->ne[3];
-  const size_t blocks = width / 32;
+  const size_t blocks = width / 32, value_blocks = value_width / 32;
+  const half_reader half = half_reader_of(hidden_zero());
   uint8_t query[34], columns[QUERIES * WIDEST / 32 * 72] __attribute__((aligned(16)));
   float products[QUERIES * KEYS] __attribute__((aligned(16)));
   float scores[QUERIES * KEYS] __attribute__((aligned(16))), values[KEYS * WIDEST] __attribute__((aligned(16)));
+  float scales[KEYS * WIDEST / 32] __attribute__((aligned(16)));
   float sums[QUERIES * WIDEST] __attribute__((aligned(16)));
-  uint8_t copied[KEYS * WIDEST / 32 * 34];
+  uint8_t copied[KEYS * WIDEST / 32 * 34], copied_values[KEYS * WIDEST / 32 * 34];
   const uint16_t *masks[QUERIES];
   group state[GROUPS];
   uint8_t *to[QUERIES];
@@ -143,6 +187,7 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
     int64_t end = i3 * heads * tokens + (pair + 1) * shared * tokens;
     if (end > ir1) end = ir1;
     const int count = end - ir < QUERIES ? (int)(end - ir) : QUERIES, groups = (count + 3) / 4;
+    const int different = tokens == 1 && mask && mask->ne[2] == 1 ? 1 : count;
     for (int c = 0; c < groups * 4; c++) {
       const int64_t row = ir + (c < count ? c : count - 1) - i3 * heads * tokens, h = row / tokens, t = row % tokens;
       const uint8_t *from = q->data + t * q->nb[1] + h * q->nb[2] + i3 * q->nb[3];
@@ -157,16 +202,16 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
       for (size_t d = 0; d < value_width; d += 4) wasm_v128_store(sums + c * value_width + d, wasm_f32x4_const_splat(0));
     }
     for (int g = 0; g < groups; g++)
-      state[g] = (group){wasm_f32x4_const_splat(-__builtin_inff()), wasm_f32x4_const_splat(0), sums + 4 * g * value_width};
+      state[g] = (group){wasm_f32x4_const_splat(-__builtin_inff()), wasm_f32x4_const_splat(0), sums + 4 * g * value_width, groups == 1 ? count : 4};
     const uint8_t *keys = k->data + pair * k->nb[2] + i3 / repeated * k->nb[3];
-    const uint8_t *value_rows = v->data + pair * v->nb[2] + i3 / repeated * v->nb[3];
+    const uint8_t *all_values = v->data + pair * v->nb[2] + i3 / repeated * v->nb[3];
     const int32_t *rows = listed ? (const int32_t *)(listed->data + i3 * listed->nb[1]) : NULL;
     for (int64_t ic = ic_start; ic < ic_end; ic += KEYS) {
       const int n = ic_end - ic < KEYS ? (int)(ic_end - ic) : KEYS;
-      const visible seen = mask ? visible_keys(masks, count, ic, n) : ALL;
+      const visible seen = mask ? visible_keys(masks, different, ic, n) : ALL;
       if (seen == NONE) continue;
       size_t step = k->nb[1];
-      const uint8_t *some = some_keys(keys, &step, rows, ic, n, 34 * blocks, copied);
+      const uint8_t *some = some_rows(keys, &step, rows, ic, n, blocks, copied);
       const product p = {some, columns, step, blocks, count, false, (uint8_t *)products, 4 * KEYS, flip_of(fast), hidden_zero(), 0};
       rows_Q8_0(fast != NO_DOT, &p, 0, n);
       for (int i = 0; i < n; i += 4)
@@ -181,13 +226,17 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
           for (int r = 0; r < 4; r++) wasm_v128_store(at + r * QUERIES, four[r]);
           if (seen == SOME) add_masks(masks + 4 * g, ic + i, at);
         }
-      for (int i = 0; i < n; i++) {
-        const int64_t row = row_of(rows, ic + i);
-        values_of(value_rows + (row < 0 ? 0 : row) * v->nb[1], value_width / 32, values + i * value_width);
-        if (row < 0)
+      for (int i = 0; rows && i < n; i++)
+        if (rows[ic + i] < 0)
           for (int g = 0; g < groups; g++) wasm_v128_store(scores + i * QUERIES + 4 * g, wasm_f32x4_const_splat(-__builtin_inff()));
-      }
-      for (int g = 0; g < groups; g++) weigh(&table, state + g, value_width, scores + 4 * g, values, n);
+      value_rows of = {groups == 1 ? NULL : values, 0, v->nb[1], scales};
+      of.rows = some_rows(all_values, &of.step, rows, ic, n, value_blocks, copied_values);
+      // For one group, values are made of bytes as they are added.
+      for (int i = 0; groups > 1 && i < n; i++) values_of(of.rows + i * of.step, value_blocks, values + i * value_width);
+      for (size_t b = 0; groups == 1 && b < value_blocks; b++)
+        for (int i = 0; i < n; i += 4)
+          wasm_v128_store(scales + b * KEYS + i, low_floats(&half, true, four_halves(of.rows + i * of.step + 34 * b, of.step)));
+      for (int g = 0; g < groups; g++) weigh(&table, state + g, value_width, scores + 4 * g, &of, n);
     }
     for (int c = 0; c < count; c++) {
       float *const sum = sums + c * value_width;

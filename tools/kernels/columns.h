@@ -39,8 +39,11 @@ INLINE v128_t flip_of(fast_dot fast) { return wasm_i8x16_splat(fast == UNSIGNED 
 enum { F32 = 0, Q4_0 = 2, Q4_1 = 3, Q5_0 = 6, Q5_1 = 7, Q8_0 = 8, Q4_K = 12, Q5_K = 13, Q6_K = 14 };
 
 INLINE bool is_k(int type) { return type >= Q4_K; }
-/** Whether weights stay bytes: those with at most 6 bits, and those of 8 where they are multiplied at once. */
-INLINE bool in_bytes(int type, bool fast) { return RELAXED && (fast || type != Q8_0); }
+/**
+ * Whether a column's values are laid out without their signs, in 7 bits, and then masks of those below 0. A mask inverts the bits of
+ * a weight of 8 bits, which is -1 less the weight: for each value below 0, its product lacks the value without its sign.
+ */
+INLINE bool by_signs(int type, bool fast) { return RELAXED && !fast && type == Q8_0; }
 INLINE bool has_offset(int type) { return type == Q4_1 || type == Q5_1; }
 /** Whether the parts of a block of 256 have offsets. */
 INLINE bool has_offsets(int type) { return type == Q4_K || type == Q5_K; }
@@ -49,8 +52,8 @@ INLINE size_t quants_in_block(int type) { return is_k(type) ? 256 : 32; }
 INLINE int zero_of(int type, fast_dot fast) {
   return type == Q4_0 ? 8 : type == Q5_0 ? 16 : type == Q6_K ? 32 : type == Q8_0 && fast == UNSIGNED ? 128 : 0;
 }
-/** Whether a product begins with what `zero_of()` makes it too large by. */
-INLINE bool has_start(int type, bool fast) { return type == Q4_0 || type == Q5_0 || (type == Q8_0 && fast); }
+/** Whether a product begins with an integer: less what `zero_of()` adds, and what `by_signs()` leaves out. */
+INLINE bool has_start(int type) { return type == Q4_0 || type == Q5_0 || (type == Q8_0 && RELAXED); }
 /** Bytes of a block of a column: Q8_0, Q8_1 or Q8_K. */
 INLINE size_t column_block(int type) { return is_k(type) ? 292 : has_offset(type) ? 36 : 34; }
 INLINE size_t row_block(int type) {
@@ -134,19 +137,20 @@ static void quantize(int type, const tensor *src, uint8_t *to, int64_t first, in
 /** Before a block: its scale, and an offset (float) or what its product begins with (integer); of 256, four pairs of sums. */
 INLINE size_t head_bytes(int type) { return is_k(type) ? 20 : 8; }
 /** 32 values: as bytes, or in 16 bits each. In Q6_K, what each half's product begins with comes first. */
-INLINE size_t part_bytes(int type, bool fast) { return (type == Q6_K ? 8 : 0) + (in_bytes(type, fast) ? 32 : 64); }
+INLINE size_t part_bytes(int type, bool fast) { return (type == Q6_K ? 8 : 0) + (RELAXED && !by_signs(type, fast) ? 32 : 64); }
 INLINE size_t laid_block(int type, bool fast) { return head_bytes(type) + (is_k(type) ? 8 : 1) * part_bytes(type, fast); }
 
 /** Whether words stay in their order, and weights are taken by rows: times one column. Q5's fifth bits are for fours. */
-INLINE bool in_order(int type, bool fast, int count) {
-  return (RELAXED ? type == Q8_0 : type != Q5_0 && type != Q5_1) && !fast && count == 1;
-}
+INLINE bool in_order(int type, int count) { return !RELAXED && type != Q5_0 && type != Q5_1 && count == 1; }
 
 INLINE void lay_values(int type, bool fast, int count, const uint8_t *values, uint8_t *to) {
   for (int i = 0; i < 2; i++) {
     const v128_t x = wasm_v128_load(values + 16 * i);
-    if (in_bytes(type, fast)) wasm_v128_store(to + 16 * i, x);
-    else if (in_order(type, fast, count)) {
+    if (by_signs(type, fast)) {
+      wasm_v128_store(to + 16 * i, wasm_i8x16_abs(x));
+      wasm_v128_store(to + 32 + 16 * i, wasm_i8x16_lt(x, wasm_i8x16_const_splat(0)));
+    } else if (RELAXED) wasm_v128_store(to + 16 * i, x);
+    else if (in_order(type, count)) {
       wasm_v128_store(to + 32 * i, wasm_i16x8_extend_low_i8x16(x));
       wasm_v128_store(to + 32 * i + 16, wasm_i16x8_extend_high_i8x16(x));
     } else {
@@ -158,13 +162,18 @@ INLINE void lay_values(int type, bool fast, int count, const uint8_t *values, ui
 }
 
 INLINE void lay_block(int type, fast_dot fast, int count, const uint8_t *block, uint8_t *to) {
+  const v128_t none = wasm_i8x16_const_splat(0);
   float *const head = (float *)to;
   int32_t *const start = (int32_t *)to + 1;
   if (!is_k(type)) {
     const uint8_t *values = block + (has_offset(type) ? 4 : 2);
     head[0] = float_of(block);
     if (has_offset(type)) head[1] = float_of(block + 2);
-    else if (has_start(type, fast)) *start = -zero_of(type, fast) * (sum_of(wasm_v128_load(values)) + sum_of(wasm_v128_load(values + 16)));
+    else if (has_start(type)) {
+      const v128_t low = wasm_v128_load(values), high = wasm_v128_load(values + 16);
+      if (by_signs(type, fast)) *start = -sum_of(wasm_i8x16_min(low, none)) - sum_of(wasm_i8x16_min(high, none));
+      else *start = -zero_of(type, fast) * (sum_of(low) + sum_of(high));
+    }
     lay_values(type, fast, count, values, to + 8);
     return;
   }

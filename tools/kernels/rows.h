@@ -137,22 +137,38 @@ INLINE v128_t sums_of(int type, const constants *k, const v128_t rows[4]) {
   return wasm_i32x4_add(wasm_i32x4_shuffle(ab, cd, 0, 2, 4, 6), wasm_i32x4_shuffle(ab, cd, 1, 3, 5, 7));
 }
 
+/**
+ * Adds the products of 16 bytes with a column's values. Where the processor has no instruction for it, sums of weights of up to 6
+ * bits stay in 16 bits, which `ended()` makes 32.
+ * @param is_first whether there is nothing to add to
+ */
+INLINE v128_t add_dots(int type, bool fast, const constants *k, v128_t sum, bool is_first, v128_t bytes, v128_t values, v128_t signs) {
+  if (fast) return dot_bytes_add(values, bytes, is_first ? wasm_i32x4_const_splat(0) : sum);
+  if (type != Q8_0) return is_first ? dot_bytes(values, bytes) : wasm_i16x8_add(sum, dot_bytes(values, bytes));
+  const v128_t dots = wasm_i32x4_dot_i16x8(dot_bytes(wasm_v128_xor(bytes, signs), values), k->ones);
+  return is_first ? dots : wasm_i32x4_add(sum, dots);
+}
+INLINE v128_t ended(int type, bool fast, const constants *k, v128_t sum) {
+  return fast || type == Q8_0 ? sum : wasm_i32x4_dot_i16x8(sum, k->ones);
+}
 /** Products of `halves` times 16 bytes of 4 rows with a column's values. */
-INLINE v128_t dot_rows(int type, const constants *k, int halves, const v128_t *rows, const uint8_t *values) {
+INLINE v128_t dot_rows(int type, bool fast, const constants *k, int halves, const v128_t *rows, const uint8_t *values) {
   v128_t sums[4];
   for (int half = 0; half < halves; half++) {
-    const v128_t x = wasm_v128_load(values + 16 * half);
-    for (int r = 0; r < 4; r++) sums[r] = dot_bytes_add(x, rows[4 * half + r], half == 0 ? wasm_i32x4_const_splat(0) : sums[r]);
+    const v128_t x = wasm_v128_load(values + 16 * half), signs = by_signs(type, fast) ? wasm_v128_load(values + 32 + 16 * half) : x;
+    for (int r = 0; r < 4; r++) sums[r] = add_dots(type, fast, k, sums[r], half == 0, rows[4 * half + r], x, signs);
   }
+  for (int r = 0; r < 4; r++) sums[r] = ended(type, fast, k, sums[r]);
   return sums_of(type, k, sums);
 }
 /** Products of 32 weights of 4 rows, in pairs, with a column's values. */
-INLINE v128_t dot_pairs(int type, const constants *k, const v128_t *pairs, const uint8_t *values) {
-  v128_t sums[2] = {wasm_i32x4_const_splat(0), wasm_i32x4_const_splat(0)};
+INLINE v128_t dot_pairs(int type, bool fast, const constants *k, const v128_t *pairs, const uint8_t *values) {
+  v128_t sums[2];
   for (int i = 0; i < 4; i++) {
-    const v128_t x = wasm_v128_load64_splat(values + 8 * i);
-    for (int j = 0; j < 2; j++) sums[j] = in_turn(dot_bytes_add(x, pairs[4 * (i >> 1) + 2 * j + (i & 1)], sums[j]));
+    const v128_t x = wasm_v128_load64_splat(values + 8 * i), signs = by_signs(type, fast) ? wasm_v128_load64_splat(values + 32 + 8 * i) : x;
+    for (int j = 0; j < 2; j++) sums[j] = in_turn(add_dots(type, fast, k, sums[j], i == 0, pairs[4 * (i >> 1) + 2 * j + (i & 1)], x, signs));
   }
+  for (int j = 0; j < 2; j++) sums[j] = ended(type, fast, k, sums[j]);
   if (has_4_bits(type)) return wasm_i32x4_dot_i16x8(wasm_i16x8_narrow_i32x4(sums[0], sums[1]), k->ones);
   return wasm_i32x4_add(wasm_i32x4_shuffle(sums[0], sums[1], 0, 2, 4, 6), wasm_i32x4_shuffle(sums[0], sums[1], 1, 3, 5, 7));
 }
@@ -175,8 +191,8 @@ INLINE v128_t dot_fours(int type, bool fast, const v128_t fours[4], const uint8_
 
 /** Adds the products of `halves` times four fours, or of as many bytes of rows, with a column's values to `sum`. */
 INLINE v128_t dot_weights(int type, bool fast, layout by, const constants *k, int halves, const v128_t *weights, const uint8_t *values, v128_t sum) {
-  if (by == PAIRS) return wasm_i32x4_add(sum, dot_pairs(type, k, weights, values));
-  if (by == ROWS) return wasm_i32x4_add(sum, dot_rows(type, k, halves, weights, values));
+  if (by == PAIRS) return wasm_i32x4_add(sum, dot_pairs(type, fast, k, weights, values));
+  if (by == ROWS) return wasm_i32x4_add(sum, dot_rows(type, fast, k, halves, weights, values));
   sum = dot_fours(type, fast, weights, values, sum);
   return halves == 1 ? sum : wasm_i32x4_add(sum, dot_fours(type, fast, weights + 4, values + 16, wasm_i32x4_const_splat(0)));
 }
@@ -234,23 +250,23 @@ INLINE v128_t add_up(int type, v128_t sum, v128_t product, v128_t row_scale, v12
 
 /** Adds the products of a block of 32 of 4 rows with the columns to the sums. */
 INLINE void step32(int type, bool fast, layout by, const constants *k, const uint8_t *block, size_t row_size, const uint8_t *x, int count, v128_t *sums) {
-  if (type == Q8_0 && in_order(type, fast, count)) {
+  if (type == Q8_0 && in_order(type, count)) {
     const v128_t product = dot_single(block + 2, row_size, x + 8);
     sums[0] = add_up(type, sums[0], product, low_floats(&k->half, true, four_halves(block, row_size)), wasm_v128_load32_splat(x));
     return;
   }
-  const bool ordered = type != Q8_0 && in_order(type, fast, count);
+  const bool ordered = type != Q8_0 && in_order(type, count);
   v128_t fours[8], halves[COLUMNS];
   unpack(type, by, k, block, row_size, 0, 0, fours);
   if (type == Q8_0 && fast)
     for (int i = 0; i < 8; i++) fours[i] = wasm_v128_xor(fours[i], k->flip);
   words w;
-  if (!in_bytes(type, fast) && !ordered) {
+  if (!RELAXED && !ordered) {
     // By halves, whose words fit the processor's registers.
     w = words_of(type, fours);
 #pragma clang loop unroll(disable)
     for (int c = 0; c < count; c++)
-      halves[c] = dot_words(&w, x + c * laid_block(type, fast) + 8, has_start(type, fast) ? wasm_v128_load32_splat(x + c * laid_block(type, fast) + 4) : wasm_i32x4_const_splat(0));
+      halves[c] = dot_words(&w, x + c * laid_block(type, fast) + 8, has_start(type) ? wasm_v128_load32_splat(x + c * laid_block(type, fast) + 4) : wasm_i32x4_const_splat(0));
     w = words_of(type, fours + 4);
   }
   const v128_t ends = has_offset(type) ? four_words(block, row_size) : four_halves(block, row_size);
@@ -258,15 +274,15 @@ INLINE void step32(int type, bool fast, layout by, const constants *k, const uin
 #pragma clang loop unroll(disable)
   for (int c = 0; c < count; c++, x += laid_block(type, fast)) {
     v128_t product, head = scale;
-    if (has_start(type, fast)) head = wasm_v128_load(x);
-    if (in_bytes(type, fast)) {
-      const v128_t start = has_start(type, fast) ? lane(head, 1) : wasm_i32x4_const_splat(0);
+    if (has_start(type)) head = wasm_v128_load(x);
+    if (RELAXED) {
+      const v128_t start = has_start(type) ? lane(head, 1) : wasm_i32x4_const_splat(0);
       product = in_turn(dot_weights(type, fast, by, k, 2, fours, x + 8, start));
     } else if (ordered) {
       product = dot_in_order(2, fours, x + 8);
-      if (has_start(type, fast)) product = wasm_i32x4_add(product, lane(head, 1));
+      if (has_start(type)) product = wasm_i32x4_add(product, lane(head, 1));
     } else product = dot_words(&w, x + 40, halves[c]);
-    if (!has_start(type, fast)) head = wasm_v128_load(x);
+    if (!has_start(type)) head = wasm_v128_load(x);
     if (has_offset(type)) {
       const v128_t p = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(product), wasm_f32x4_mul(scale, lane(head, 0)));
       sums[c] = wasm_f32x4_add(sums[c], wasm_f32x4_add(p, wasm_f32x4_mul(offset, lane(head, 1))));
@@ -303,8 +319,8 @@ INLINE void step256(int type, bool fast, layout by, const constants *k, const ui
     const size_t starts = type == Q6_K ? 8 : 0;
     const uint8_t *values = x + head_bytes(type) + part * part_bytes(type, fast) + starts;
     const v128_t none = wasm_i32x4_const_splat(0);
-    const bool ordered = in_order(type, fast, count);
-    if ((in_bytes(type, fast) || ordered) && type != Q6_K) {
+    const bool ordered = in_order(type, count);
+    if ((RELAXED || ordered) && type != Q6_K) {
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, values += laid_block(type, fast)) {
         const v128_t sum = ordered ? dot_in_order(2, fours, values) : dot_weights(type, fast, by, k, 2, fours, values, none);
@@ -315,11 +331,11 @@ INLINE void step256(int type, bool fast, layout by, const constants *k, const ui
 #pragma clang loop unroll(full)
     for (int half = 0; half < 2; half++) {
       const words w = words_of(type, fours + 4 * half);
-      const uint8_t *at = values + half * (in_bytes(type, fast) ? 16 : 32), *start = values - starts + 4 * half;
+      const uint8_t *at = values + half * (RELAXED ? 16 : 32), *start = values - starts + 4 * half;
 #pragma clang loop unroll(disable)
       for (int c = 0; c < count; c++, at += laid_block(type, fast), start += laid_block(type, fast)) {
         v128_t sum = starts ? wasm_v128_load32_splat(start) : none;
-        sum = ordered ? wasm_i32x4_add(sum, dot_in_order(1, fours + 4 * half, at)) : in_bytes(type, fast) ? dot_weights(type, fast, by, k, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
+        sum = ordered ? wasm_i32x4_add(sum, dot_in_order(1, fours + 4 * half, at)) : RELAXED ? dot_weights(type, fast, by, k, 1, fours + 4 * half, at, sum) : dot_words(&w, at, sum);
         totals[c] = wasm_i32x4_add(totals[c], wasm_i32x4_mul(sum, of_half[half]));
       }
     }
@@ -405,7 +421,9 @@ INLINE void multiply_rows(int type, bool fast, layout by, int count, const produ
     if (fast && p->count == 1) multiply_rows(type, RELAXED, layout_for(type, 1), 1, p, first, end); \
     else if (fast && has_4_bits(type) && p->count <= 4) multiply_rows(type, RELAXED, layout_for(type, 4), p->count, p, first, end); \
     else if (fast) multiply_rows(type, RELAXED, layout_for(type, COLUMNS), p->count, p, first, end); \
-    else if (in_order(type, false, p->count)) multiply_rows(type, false, ROWS, 1, p, first, end); \
+    else if (RELAXED && p->count == 1) multiply_rows(type, false, layout_for(type, 1), 1, p, first, end); \
+    else if (RELAXED) multiply_rows(type, false, layout_for(type, COLUMNS), p->count, p, first, end); \
+    else if (in_order(type, p->count)) multiply_rows(type, false, ROWS, 1, p, first, end); \
     else multiply_rows(type, false, FOURS, p->count, p, first, end); \
   }
 MULTIPLY(Q8_0)

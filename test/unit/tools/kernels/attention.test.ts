@@ -53,6 +53,7 @@ const SHAPES: Shape[] = [
   [192, 5, 4, 2, 36, 0, 20, 128],
   [64, 17, 3, 1, 40, 0, 51, 256],
   [256, 5, 4, 1, 68, 0, 20],
+  [64, 1, 4, 1, 72, 0, 4],
 ].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0, valueWidth = width]) => ({
   width,
   tokens,
