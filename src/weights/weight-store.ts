@@ -3,7 +3,7 @@ import { weightLock } from '#protocol';
 import { requestError } from '#base';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
-import { didNotFit, lostFile, storageFull } from './download/download-errors.ts';
+import { cleared, didNotFit, lostFile, storageFull } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
 import { PausableDownloads } from './download/pausable-download.ts';
@@ -195,10 +195,10 @@ export class WeightStore {
     return { blob: await this.#own(file), from: url };
   }
 
-  async #own({ path, sha256 }: WeightFile): Promise<Blob> {
+  async #own({ bytes, sha256 }: WeightFile): Promise<Blob> {
     const blob = await this.backend.read(sha256);
-    if (blob) return blob;
-    throw new Error(`${path} disappeared right after it was stored`);
+    if (blob?.size === bytes) return blob;
+    throw cleared();
   }
 
   /** @throws ServiceError `storage_full` */

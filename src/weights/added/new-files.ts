@@ -1,16 +1,9 @@
 import { addedFilePath, addedVariantName, type RemoteFile, type WeightFile } from '#catalog';
 import type { AddedFormat } from '#engine-kit';
-import {
-  decoded,
-  printable,
-  requestError,
-  serverError,
-  sha256 as hash,
-  ServiceError,
-  type ErrorCode,
-} from '#base';
+import { decoded, printable, requestError, sha256 as hash, ServiceError, type ErrorCode } from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
 import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
+import { cleared } from '../download/download-errors.ts';
 import { hashBlob } from '../integrity/integrity-record.ts';
 import type { ModelStorage } from '../model-storage.ts';
 import { readStart } from '../sources/read-start.ts';
@@ -235,9 +228,6 @@ export function asInvalidFile(error: unknown): never {
     );
   throw error;
 }
-
-const cleared = (): ServiceError =>
-  serverError('storage_failed', "This site's storage was cleared while the model was added. Add it again.");
 
 const invalidFile = (message: string): ServiceError =>
   requestError(400, message, 'invalid_model_file', 'source');

@@ -115,6 +115,21 @@ test('a file that cannot be read for a while stays', async () => {
   expect(site.asked).toEqual([]);
 });
 
+test('storage that is cleared in mid-download: the error says so, and the next download is whole', async () => {
+  const site = await serveFile({ body, etag: '"1"' });
+  const backend = new MemoryBackend();
+  site.fault = (answer) => {
+    if (answer === 1) backend.files.clear();
+    return {};
+  };
+  const store = openStore(backend, site.url);
+  await expect(store.file(file, options)).rejects.toMatchObject({
+    message: expect.stringContaining('storage was cleared') as string,
+    code: 'storage_failed',
+  });
+  expect((await whole(store, file)).equals(body)).toBe(true);
+});
+
 test('a file cut short that several callers find at once is salvaged once', async () => {
   const site = await serveFile({ body, etag: '"1"' });
   const backend = new ExclusiveBackend();

@@ -169,6 +169,10 @@ function startWorker(origin: Origin, scope: string, catalog: Catalog) {
       return adder.add({ type: 'add', id: null, source }, signal, () => undefined);
     },
     remove: (id: string) => adder.delete(id),
+    async import(at: number) {
+      const blob = new Blob([SITE[at]?.bytes ?? '']);
+      await service.run({ type: 'import', name: 'a.gguf', blob }, never);
+    },
     async load(model: number) {
       const variant = catalog.models[model]?.variants[0];
       if (!variant || loading.has(variant.name)) return;
@@ -203,7 +207,7 @@ async function live(origin: Origin): Promise<void> {
     const abort = new AbortController();
     const variant = ['v', 'v0', 'v2'][origin.random(3)] ?? 'v';
     const target = origin.saved.get(scope)?.[origin.random(3)]?.model.id ?? 'a';
-    switch (origin.random(8)) {
+    switch (origin.random(9)) {
       case 0:
         void origin.turn().then(() => abort.abort());
         return void (await worker.add(origin.random(3), abort.signal));
@@ -216,6 +220,8 @@ async function live(origin: Origin): Promise<void> {
         return worker.service.modelStorage.delete(variant);
       case 5:
         return worker.service.modelStorage.makeRoom([], true);
+      case 6:
+        return worker.import(origin.random(SITE.length));
       default:
         return worker.load(origin.random(2));
     }
@@ -263,7 +269,7 @@ beforeAll(async () => {
 });
 
 test.for(Array.from({ length: SEEDS }, (_, seed) => seed))(
-  'adds, loads, deletions and crashes of two apps at random (seed %i): no record without files, no file without a record',
+  'adds, imports, loads, deletions and crashes of two apps at random (seed %i): no record without files, no file without a record',
   async (seed) => {
     const origin = start(seed);
     await live(origin);
