@@ -80,8 +80,6 @@ export interface EnginePlugin<V extends VariantBase = VariantBase> extends Engin
   wasm?: string;
   /** Format of models that the user can add. Absent if the user cannot add any. */
   added?(): Promise<AddedFormat>;
-  /** APIs, by name, that the engine's helper workers offer. They start from the engine worker's script. */
-  helpers?: Readonly<Record<string, () => Promise<object>>>;
   /** Imports the engine's code. */
   load(variant: V, context: EngineContext): Promise<Engine>;
 }

@@ -6,7 +6,7 @@ import { openWorker } from './open-worker.ts';
 
 /** API of the engine worker's script when an engine starts it as a helper worker. */
 export interface HelperScript {
-  /** Resolves when the worker holds the lock. @param name key in a plug-in's `helpers` */
+  /** Resolves when the worker holds the lock. @param name key in `HELPERS` of #engines/helpers */
   helper(name: string, lock: string): Promise<object & ProxyMarked>;
 }
 

@@ -6,6 +6,5 @@ export const plugin: EnginePlugin<BuiltInVariant> = {
   ...rules,
   capabilities: () => ['chat', 'tools', 'json_schema'],
   unmet: (variant, page) => builtInFault(page.pageModel, variant),
-  helpers: { image: async () => (await import('../pictures/image-worker.ts')).imageWorker },
   load: async (variant, context) => (await import('./built-in-engine.ts')).loadBuiltIn(variant, context),
 };

@@ -1,6 +1,6 @@
 import { env, LogLevel } from '@huggingface/transformers';
 
-import { type Runtime, wasmOptions } from './runtime-files.ts';
+import { type Runtime, wasmOptions } from './wasm-options.ts';
 import type { ReadFile } from './weight-files.ts';
 
 /** Sets up transformers.js for this thread, which runs one model. @param read reads the model's files */

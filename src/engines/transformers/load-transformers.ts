@@ -6,7 +6,7 @@ import type { onnxWorker } from './onnx-worker.ts';
 import { openOnnxWorker } from './open-onnx-worker.ts';
 import { loadFailure } from './runtime-files.ts';
 import { openTokenizer, type TextTokenizer } from './text-tokenizer.ts';
-import { checkConfig, noGpu } from './transformers-files.ts';
+import { checkConfig, dataFilesOf, graphOf, noGpu } from './transformers-files.ts';
 import { TransformersEngine, type Embedder } from './transformers-engine.ts';
 import { filesOf } from './weight-files.ts';
 
@@ -38,7 +38,8 @@ async function loadEngine(
     const files = filesOf(variant, context);
     const { worker, fingerprint } = await openOnnxWorker<typeof onnxWorker>(variant, context, files, {
       helper: 'onnx',
-      load: (model, runtime, read) => model.load(variant, runtime, read),
+      load: (model, runtime, read) =>
+        model.load(variant, graphOf(variant), dataFilesOf(variant), runtime, read),
       lost: gpu?.lost,
     });
     // After a loss, onnxruntime's calls may never settle.

@@ -3,8 +3,7 @@ import { transfer } from 'comlink';
 
 import type { TransformersVariant } from './rules.ts';
 import { configure } from './configure.ts';
-import type { Runtime } from './runtime-files.ts';
-import { dataFilesOf, graphOf } from './transformers-files.ts';
+import type { Runtime } from './wasm-options.ts';
 import type { ReadFile } from './weight-files.ts';
 
 let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } | null = null;
@@ -14,15 +13,25 @@ let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } 
  * transformers.js unusable in its thread.
  */
 export const onnxWorker = {
-  /** @throws the runtime's error */
-  async load(variant: TransformersVariant, runtime: Runtime, read: ReadFile): Promise<void> {
+  /**
+   * @param graph name of the graph's file without its extension
+   * @param dataFiles number of files beside it that hold its tensors
+   * @throws the runtime's error
+   */
+  async load(
+    variant: TransformersVariant,
+    graph: string,
+    dataFiles: number,
+    runtime: Runtime,
+    read: ReadFile,
+  ): Promise<void> {
     configure(variant.name, runtime, read);
     const model = await AutoModel.from_pretrained(variant.name, {
       device: variant.backend ?? 'wasm',
       // `model_file_name` is the whole name: transformers.js appends nothing for this type.
       dtype: 'fp32',
-      model_file_name: graphOf(variant),
-      use_external_data_format: dataFilesOf(variant),
+      model_file_name: graph,
+      use_external_data_format: dataFiles,
       session_options: variant.optimizedGraph ? { graphOptimizationLevel: 'disabled' } : {},
     });
     loaded = { model, pooling: variant.pooling };

@@ -2,8 +2,9 @@ import { proxy, type Remote } from 'comlink';
 
 import { engineCrashed } from '#base';
 import { hasThreads, processors, openHelper, type EngineContext } from '#engine-kit';
-import { type Runtime, runtimeFiles, withThreads } from './runtime-files.ts';
+import { runtimeFiles, withThreads } from './runtime-files.ts';
 import type { OnnxVariant } from './transformers-files.ts';
+import type { Runtime } from './wasm-options.ts';
 import type { ModelFiles, ReadFile } from './weight-files.ts';
 
 interface Options<Helper extends object> {

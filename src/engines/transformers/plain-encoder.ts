@@ -1,6 +1,6 @@
 import type { PreTrainedTokenizer } from '@huggingface/transformers';
 
-import { ClientText, isControlToken } from '#chat-template';
+import { ClientText, isControlToken } from '#chat-template/client-text';
 
 export type PlainEncoder = (text: string) => number[];
 

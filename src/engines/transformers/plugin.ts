@@ -6,10 +6,6 @@ export const plugin: EnginePlugin<TransformersVariant> = {
   capabilities: () => ['embeddings', 'rerank', 'decisions'],
   onBackend: (variant, backend) => (variant.backend ? undefined : { ...variant, backend }),
   wasm: 'ort-wasm-simd-threaded.wasm',
-  helpers: {
-    onnx: async () => (await import('./onnx-worker.ts')).onnxWorker,
-    tokenizer: async () => (await import('./tokenizer-worker.ts')).tokenizerWorker,
-  },
   unmet: unmetSharedMemory,
   load: async (variant, context) =>
     (await import('./load-transformers.ts')).loadTransformers(variant, context),

@@ -2,13 +2,6 @@ import { checkWasm, engineFileError, readScript, type EngineContext } from '#eng
 import { serverError, ServiceError } from '#base';
 import { graphFailure, type OnnxVariant } from './transformers-files.ts';
 
-/** URLs of onnxruntime's files, and its number of threads. */
-export interface Runtime {
-  script: string;
-  wasm: string;
-  threads: number;
-}
-
 /**
  * Chooses onnxruntime's build for a device. The build with WebGPU takes twice as long to fetch and compile, and
  * Safari before 26 cannot run it. Scripts are renamed from `.mjs`, for which nginx has no MIME type.
@@ -17,16 +10,6 @@ export function runtimeFiles({ backend }: OnnxVariant): { script: string; wasm: 
   const build = backend === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
   return { script: `${build}.js`, wasm: `${build}.wasm` };
 }
-
-/** Time limit for starting the runtime with threads, download included. Only Firefox has one: threads may not start there. */
-const THREADS_START_MS = 30_000;
-
-/** Options for onnxruntime-web's `env.wasm`. */
-export const wasmOptions = ({ script, wasm, threads }: Runtime) => ({
-  wasmPaths: { mjs: script, wasm },
-  numThreads: threads,
-  initTimeout: threads > 1 && navigator.userAgent.includes('Firefox/') ? THREADS_START_MS : 0,
-});
 
 /** Retries with one thread if the threads do not start: on a busy machine Firefox sometimes never starts them. */
 export async function withThreads<T>(

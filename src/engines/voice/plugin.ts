@@ -5,6 +5,5 @@ export const plugin: EnginePlugin<VoiceVariant> = {
   ...rules,
   capabilities: () => ['speech'],
   wasm: 'ort-wasm-simd-threaded.wasm',
-  helpers: { voice: async () => (await import('./voice-worker.ts')).voiceWorker },
   load: async (variant, context) => (await import('./load-voice.ts')).loadVoice(variant, context),
 };

@@ -4,7 +4,7 @@ import { transfer } from 'comlink';
 import type { SpeechFormat } from '#jobs';
 import { Phonemizer } from '#phonemes';
 import { configure } from '../transformers/configure.ts';
-import type { Runtime } from '../transformers/runtime-files.ts';
+import type { Runtime } from '../transformers/wasm-options.ts';
 import type { ReadFile } from '../transformers/weight-files.ts';
 import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';

@@ -12,10 +12,6 @@ export const plugin: EnginePlugin<WllamaVariant> = {
   },
   wasm: 'wllama.wasm',
   added: async () => (await import('./gguf-format.ts')).ggufFormat,
-  helpers: {
-    template: async () => (await import('#chat-template')).templateWorker,
-    image: async () => (await import('../pictures/image-worker.ts')).imageWorker,
-  },
   unmet: unmetSharedMemory,
   load: async (variant, context) => (await import('./load-wllama.ts')).loadWllama(variant, context),
 };

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
-import { wasmOptions, withThreads } from '../../../../src/engines/transformers/runtime-files.ts';
+import { withThreads } from '../../../../src/engines/transformers/runtime-files.ts';
+import { wasmOptions } from '../../../../src/engines/transformers/wasm-options.ts';
 
 /** Failure as onnxruntime-web reports it. */
 const LATE =

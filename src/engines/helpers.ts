@@ -1,0 +1,13 @@
+/**
+ * APIs of the engines' helper workers, by name. A helper worker runs the engine worker's script, and loads only this
+ * of it: the engines' rules take 40 ms of a processor to compile and evaluate.
+ */
+export const HELPERS: Readonly<Record<string, () => Promise<object>>> = {
+  template: async () => (await import('#chat-template')).templateWorker,
+  image: async () => (await import('./pictures/image-worker.ts')).imageWorker,
+  sound: async () => (await import('./sound/sound-worker.ts')).soundWorker,
+  onnx: async () => (await import('./transformers/onnx-worker.ts')).onnxWorker,
+  tokenizer: async () => (await import('./transformers/tokenizer-worker.ts')).tokenizerWorker,
+  voice: async () => (await import('./voice/voice-worker.ts')).voiceWorker,
+  whisper: async () => (await import('./whisper/whisper-worker.ts')).whisperWorker,
+};
