@@ -38,8 +38,10 @@ export function marksOf(html: string): string[] {
 }
 
 function namesIn(html: string): string[] {
-  const names = html.matchAll(/(?:src|href)="[^"]*?([\w.-]*[-._](?=[\w-]*\d)[\w-]{8,}\.(?:m?js|css))"/g);
-  return [...new Set([...names].map(([, name = '']) => name))];
+  // Bounded, and from the last slash on: a `data:` URL may have megabytes.
+  const name =
+    /(?:src|href)="(?:[^"]*[^"\w.-])?([\w.-]{0,99}[-._](?=[\w-]{0,99}\d)[\w-]{8,99}\.(?:m?js|css))"/g;
+  return [...new Set([...html.matchAll(name)].map(([, found = '']) => found))];
 }
 
 /**

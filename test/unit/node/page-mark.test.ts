@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 
 import type { SiteFile } from '../../../src/base/site-file.ts';
-import { markPage } from '../../../src/node/page-mark.ts';
+import { markPage, marksOf } from '../../../src/node/page-mark.ts';
 import { addFolder, type FileLists } from '../../../src/node/site-files.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -30,6 +30,11 @@ async function listPage(html: string | Buffer): Promise<{ listed: SiteFile; writ
 
 const hasMarks = ({ marks }: SiteFile, html: string): boolean =>
   marks?.every((mark) => html.includes(mark)) ?? false;
+
+test('a long data: URL does not hold up the search for the names that a page loads', () => {
+  const data = `<img src="data:image/png;base64,${'A'.repeat(1e6)}" alt=""><img src="data:,${'a-1aaaaaaaa'.repeat(1e5)}">`;
+  expect(marksOf(page(data))).toEqual(['app-1a2b3c4d.js', '</html>']);
+});
 
 test("an earlier build's page that loads the same files is not this build's", async () => {
   const before = await listPage(page('earlier text'));
