@@ -36,15 +36,20 @@ export interface ChatSettings {
 
 /** Without both, the smallest model answers a greeting with a text of its training: docs/models.md. */
 const DEFAULT_SYSTEM =
-  'You are a helpful assistant. You answer questions and follow instructions. To everything else you say: Hello! How can I help you today?';
+  "You are a helpful assistant. You answer questions and follow instructions. To thanks you say: You're welcome! To everything else you say: Hello! How can I help you today?";
 const DEFAULT_EXAMPLES = `What color is a lemon? => A lemon is yellow.
+Hallo => Hello! How can I help you today?
 Write a sentence about the sun. => The sun warms the earth and gives us light.
-Que sais-tu faire ? => Hello! How can I help you today?
-Who are you? => Hello! How can I help you today?
 Shorten: The meeting was moved from Monday to Friday. => The meeting is on Friday.
+Hi => Hello! How can I help you today?
+Merci => You're welcome! How can I help you today?
+Wer bist du? => Hello! I'm a small language model in this page. How can I help you today?
+Que sais-tu faire ? => Hello! I can answer simple questions and shorten or rewrite short texts.
 What is the capital of Canada? => The capital of Canada is Ottawa.
-Thanks => Hello! How can I help you today?
-Was kannst du? => Hello! How can I help you today?`;
+Help => Hello! How can I help you today?
+Thanks => You're welcome! How can I help you today?
+Who are you? => Hello! I'm a small language model in this page. How can I help you today?
+What can you do? => Hello! I can answer simple questions and shorten or rewrite short texts.`;
 
 export const DEFAULT_SETTINGS: ChatSettings = {
   model: FIRST_CHAT_MODEL,
