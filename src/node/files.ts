@@ -1,17 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  access,
-  chmod,
-  chown,
-  constants,
-  lstat,
-  mkdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { access, constants, lstat, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import { CommandError } from './cli/arguments.ts';
@@ -42,20 +30,28 @@ export async function makeWritableFolder(path: string): Promise<void> {
 const isFolder = async (path: string): Promise<boolean> =>
   Boolean((await stat(path).catch(() => null))?.isDirectory());
 
+/** Permissions of a draft before it has those of its file. */
+const OWNER_ONLY = 0o600;
+
 /**
  * Writes a file in one step: a reader finds the old one or the new one. The permissions stay, and the owner, if
  * this user may give a file away.
  */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   await makeFolder(dirname(path));
-  // A random name: process ids in two containers may be equal.
+  // A random name: process ids in two containers may be equal. Changed by its handle: a link may take its place.
   const draft = `${path}.${randomUUID()}`;
   try {
     const before = await stat(path).catch(() => null);
-    await writeFile(draft, content, { mode: before?.mode });
-    if (before !== null) {
-      await chown(draft, before.uid, before.gid).catch(() => undefined);
-      await chmod(draft, before.mode);
+    const file = await open(draft, 'wx', before === null ? undefined : OWNER_ONLY);
+    try {
+      if (before !== null) {
+        await file.chown(before.uid, before.gid).catch(() => undefined);
+        await file.chmod(before.mode);
+      }
+      await file.writeFile(content);
+    } finally {
+      await file.close();
     }
     await rename(draft, path);
   } catch (error) {

@@ -9,7 +9,6 @@ import {
 } from '#catalog';
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { Mutex, requestError } from '#base';
-import { claimName } from './backends/storage-backend.ts';
 import { isStorageFull, storageFull, unlessFull } from './download/download-errors.ts';
 import { NO_ENTRY, UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
@@ -166,8 +165,8 @@ export class ModelStorage {
   async #mayEvict(name: string): Promise<boolean> {
     if (isAddedVariant(name)) return this.unfinished.has(name, (await this.#index.entries()).get(name));
     const { notes } = await this.#options.store();
-    const claims = (await this.files(name)).map(({ sha256 }) => notes.note(claimName(sha256)));
-    return this.#options.evict && (await Promise.all(claims)).every((claim) => claim === null);
+    const claims = (await this.files(name)).map((file) => notes.isClaimed(file));
+    return this.#options.evict && !(await Promise.all(claims)).includes(true);
   }
 
   /** Runs work that stores these files: first makes room, and more whenever the work finds the storage full. */

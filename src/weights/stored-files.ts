@@ -102,9 +102,14 @@ export class StoredFiles {
   }
 
   /** Marks a file that the user brought to this app. Other apps do not delete it: the copy may be the only one. */
-  async claim({ sha256 }: WeightFile): Promise<void> {
-    const name = await noteOf(this.#scope, claimName(sha256));
-    if (!(await this.#backend.read(name))) await replace(this.#backend, name, '{}');
+  async claim(file: WeightFile): Promise<void> {
+    const name = await noteOf(this.#scope, claimName(file.sha256));
+    if (!(await this.isClaimed(file))) await replace(this.#backend, name, '{}');
+  }
+
+  /** Whether the user brought the file to this app. */
+  async isClaimed({ sha256 }: WeightFile): Promise<boolean> {
+    return (await this.#backend.read(await noteOf(this.#scope, claimName(sha256)))) !== null;
   }
 
   /** Removes a file, unless another app claims it, and then this app's claim. */

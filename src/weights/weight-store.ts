@@ -41,7 +41,7 @@ const DELETE_WAIT_MS = 500;
 /** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
 export class WeightStore {
   readonly backend: StorageBackend;
-  readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote'>;
+  readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote' | 'isClaimed'>;
   readonly #files: StoredFiles;
   readonly #locks: LockManager;
   readonly #modelsUrl: string;

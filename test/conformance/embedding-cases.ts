@@ -76,6 +76,7 @@ export const embeddingCases: ConformanceCase[] = [
   bad('an object', { input: { text: 'a' } }, 'input'),
   bad('strings and numbers', { input: ['a', 1] }, 'input[1]'),
   bad('a negative token', { input: [1, -1] }, 'input[1]'),
+  of('null in an array', { input: [null] }, badRequest('input[0]'), says('a string')),
   of('a negative token alone', { input: [-1] }, badRequest('input[0]'), says('at least 0')),
   of('a fraction of a token', { input: [1.5] }, badRequest('input[0]'), says('an integer')),
   bad('too many inputs', { input: Array.from({ length: 2049 }, () => 'a') }, 'input'),

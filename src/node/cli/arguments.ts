@@ -36,7 +36,8 @@ export function parsePort(text: string): number {
 /** @throws CommandError unless it is a URL that can be fetched. It names no password */
 export function webUrl(address: string, base: string | undefined, advice: string): URL {
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new CommandError(`"${address}" is not a URL. ${advice}`);
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new CommandError(`"${address.replace(/^.*@/, '…@')}" is not a URL. ${advice}`);
   if (url.username === '' && url.password === '') return url;
   throw new CommandError(
     `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,

@@ -34,7 +34,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
       host: { type: 'string', default: 'localhost' },
     },
   });
-  // It would be every address of the machine.
+  // An empty host is every address of the machine.
   if (values.host.trim() === '') throw new UsageError('--host takes an address, such as localhost.');
   if (!['ts', 'js', 'mts', 'mjs', 'cts', 'cjs'].some((end) => existsSync(`vite.config.${end}`))) {
     throw new CommandError(

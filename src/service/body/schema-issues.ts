@@ -49,11 +49,14 @@ const isOtherType = (issue: Issue): boolean => issue.code === 'invalid_type' && 
 function explain(issue: Issue, parents: PropertyKey[]): Pick<Issue, 'path' | 'message'> & { isKey: boolean } {
   const path = [...parents, ...issue.path];
   if (issue.code === 'invalid_union') {
-    // The client most likely meant the branch that failed deepest, and there at the last element, or by its value.
+    // The client most likely meant the branch that failed deepest: at the last element, and not by its type.
     const first = issue.errors.flatMap((branch) => branch.slice(0, 1));
     const deepest = first.reduce<Issue | undefined>((best, next) => {
-      const isCloser = best?.path.join('.') === next.path.join('.') && isOtherType(best);
-      return next.path.length > 0 && (isCloser || isFurther(next.path, best?.path ?? [])) ? next : best;
+      const isSamePlace = best?.path.join('.') === next.path.join('.');
+      const isCloser = isSamePlace
+        ? isOtherType(best) && !isOtherType(next)
+        : isFurther(next.path, best?.path ?? []);
+      return next.path.length > 0 && isCloser ? next : best;
     }, undefined);
     if (deepest) return explain(deepest, path);
   }

@@ -1,5 +1,5 @@
 import { rmSync, utimesSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 
@@ -185,6 +185,7 @@ describe('the lock of a pull', () => {
 test.each([
   ['http://user:secret@127.0.0.1:9', /^The URL of 127\.0\.0\.1:9 has a user name or a password/],
   ['mirror', /^"mirror" is not a URL\. HF_ENDPOINT takes one/],
+  ['user:secret@mirror', /^"…@mirror" is not a URL/],
 ])('an HF_ENDPOINT that cannot be fetched is refused: %s', async (hub, message) => {
   vi.stubEnv('HF_ENDPOINT', hub);
   expect((await localtext('pull', '--to', join(base, 'models'))).errors).toMatch(message);
@@ -198,18 +199,27 @@ test('files written at once, also by processes with one id, do not meet', async 
   expect(await readdir(dirname(path))).toEqual(['list.json']);
 });
 
-test('a file that only its owner may read is never another one, also while it is replaced', async () => {
-  const path = join(base, 'list.json');
-  await writeFile(path, '', { mode: 0o600 });
+test('the draft of a file is for this user only, and a link in its place is not followed', async () => {
+  const [path, other] = [join(base, 'list.json'), join(base, 'other')];
+  await writeFile(path, '', { mode: 0o640 });
+  await writeFile(other, 'own', { mode: 0o600 });
+  const modes: number[] = [];
   vi.doMock('node:fs/promises', async (original) => ({
     ...(await original<object>()),
-    chmod: () => undefined,
+    async open(draft: string, ...options: [string, number?]) {
+      const file = await open(draft, ...options);
+      modes.push((await file.stat()).mode & 0o777);
+      await rename(draft, `${draft}.moved`);
+      await symlink(other, draft);
+      return file;
+    },
   }));
   vi.resetModules();
   const files = await import('../../../../src/node/files.ts');
   vi.doUnmock('node:fs/promises');
   await files.replaceFile(path, 'new');
-  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(modes).toEqual([0o600]);
+  expect([await readFile(other, 'utf8'), (await stat(other)).mode & 0o777]).toEqual(['own', 0o600]);
 });
 
 describe('localtext start', () => {
