@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Announcer } from './announcer.tsx';
-import { focusIfLost } from './focus-if-lost.ts';
 import { IconButton } from './icon-button.tsx';
 
 interface Props {
@@ -23,11 +22,7 @@ export function Dialog({ title, onClose, children, side = false, stays = false }
   useEffect(() => {
     const element = dialog.current;
     element?.showModal();
-    return () => {
-      element?.close();
-      // The button that opened it may be disabled by now.
-      focusIfLost(document.getElementById('main'));
-    };
+    return () => element?.close();
   }, []);
   return (
     <dialog

@@ -7,6 +7,7 @@ import { refreshKeys, keyList, keysProblem } from './key-list.ts';
 import { IssueForm } from './issue-form.tsx';
 import { KeyRow } from './key-row.tsx';
 import { NewKeyDialog, type NewKey } from './new-key-dialog.tsx';
+import { focusIfLost } from '../components/focus-if-lost.ts';
 import { ErrorText } from '../components/error-text.tsx';
 
 export function KeysView() {
@@ -21,6 +22,11 @@ export function KeysView() {
   useEffect(() => void refreshModels(), []);
   const show = (key: NewKey): void => {
     shown.value = key;
+  };
+  const close = (): void => {
+    shown.value = null;
+    // The button that opened the dialog is disabled until another name is typed.
+    focusIfLost(document.getElementById('main'));
   };
   return (
     <div class="page">
@@ -47,7 +53,7 @@ export function KeysView() {
           </ul>
         )}
       </section>
-      {shown.value && <NewKeyDialog issued={shown.value} onClose={() => (shown.value = null)} />}
+      {shown.value && <NewKeyDialog issued={shown.value} onClose={close} />}
     </div>
   );
 }
