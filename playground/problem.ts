@@ -43,7 +43,7 @@ const SAID: Record<string, string> = {
  * second one is the technical message.
  */
 export function problemOf(thrown: unknown): string {
-  // Each browser has its own words for a stream that breaks, as when its page is left.
+  // A TypeError is most likely a stream that broke, as when its page is left: each browser words it differently.
   if (thrown instanceof TypeError) return `The connection broke. Try again.\n${thrown.message}`;
   const code = (thrown as { code?: unknown } | null)?.code;
   return inWords(typeof code === 'string' ? code : '', messageOf(thrown));

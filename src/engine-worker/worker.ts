@@ -8,7 +8,7 @@ import { holdLock, type WorkerControl } from '#protocol';
 // onnxruntime-web starts its threads with a plain URL, which Trusted Types would block.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-/** Imports the engine when it starts: a helper worker does without it. */
+/** Imports the engine only on `start()`: a helper worker does not need it. */
 const control: WorkerControl & HelperScript = {
   start: async (...args) => (await import('./start-engine.ts')).startEngine(...args),
 

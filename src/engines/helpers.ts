@@ -1,6 +1,6 @@
 /**
- * APIs of the engines' helper workers, by name. A helper worker runs the engine worker's script, and loads only this
- * of it: the engines' rules take 40 ms of a processor to compile and evaluate.
+ * APIs of the engines' helper workers, by name. A helper worker runs the engine worker's script, but imports only its
+ * own API: the engines' rules take 40 ms of processor time to compile and evaluate.
  */
 export const HELPERS: Readonly<Record<string, () => Promise<object>>> = {
   template: async () => (await import('#chat-template')).templateWorker,

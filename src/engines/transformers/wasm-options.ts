@@ -9,6 +9,6 @@ export interface Runtime {
 export const wasmOptions = ({ script, wasm, threads }: Runtime) => ({
   wasmPaths: { mjs: script, wasm },
   numThreads: threads,
-  // For starting the threads, download included. Only Firefox has a limit: threads may not start there.
+  // Milliseconds for starting the threads, download included. Only Firefox has a limit: threads may not start there.
   initTimeout: threads > 1 && navigator.userAgent.includes('Firefox/') ? 30_000 : 0,
 });

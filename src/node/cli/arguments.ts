@@ -33,7 +33,7 @@ export function parsePort(text: string): number {
   return port;
 }
 
-/** @throws CommandError unless it is a URL that can be fetched. It names no password */
+/** @throws CommandError, without a password, unless it is a URL that can be fetched */
 export function webUrl(address: string, base: string | undefined, advice: string): URL {
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
   if (!url || !/^https?:$/.test(url.protocol))

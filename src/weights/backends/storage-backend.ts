@@ -52,8 +52,8 @@ const READ_PAUSE_MS = 20;
 export async function readSmallFile(backend: Pick<StorageBackend, 'read'>, name: string): Promise<unknown> {
   for (let tries = 1; ; tries++) {
     try {
-      const blob = await backend.read(name);
-      return blob && JSON.parse((await blob.text()).split('\n', 1).join());
+      const text = await (await backend.read(name))?.text();
+      return text === undefined ? null : JSON.parse(text.replace(/\n[^]*/, ''));
     } catch (error) {
       if (tries === READ_TRIES && error instanceof SyntaxError) return null;
       if (tries === READ_TRIES) throw cannotRead(name, error);

@@ -22,7 +22,7 @@ test('a WASM file is good', async () => {
 
 test('a WASM file of another build is not taken for the one that its name says', async () => {
   const hash = createHash('sha256').update(MODULE).digest('hex').slice(0, 8);
-  // To validate a large file would hold up this thread.
+  // Validating a large file blocks this thread.
   const validate = vi.spyOn(WebAssembly, 'validate');
   await checkWasm(await serve(200, MODULE, `wllama-${hash}.wasm`), never);
   const other = Buffer.concat([MODULE, Buffer.from([0, 2, 1, 0x61])]);

@@ -226,7 +226,7 @@ class Pull {
       await link(kept, draft).catch(() => naming(target, copyFile(kept, draft)));
       await rename(draft, target);
     } finally {
-      // Also there if both were links to one file: the cache may be in the site's folder.
+      // `rename()` keeps the draft if both are links to one file: the cache may be in the site's folder.
       await rm(draft, { force: true });
     }
   }
