@@ -43,8 +43,8 @@ export interface DeviceLimits {
   /** Bytes that models may take in memory together; default: a share of what the device has. */
   memoryBytes?: number;
   /**
-   * Whether the models that were not used for longest may be deleted when the storage is full. Default false:
-   * an error says so.
+   * Whether the downloaded models that were not used for longest may be deleted when the storage is full. Default
+   * false: an error says so.
    */
   evict?: boolean;
   /**
