@@ -180,9 +180,9 @@ function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
 
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
-/** Stands before and after the text of a number while a template renders. Its quotes are not in the prompt. */
+/** Stands before and after a number while a template renders it as a text in JSON, whose quotes are not in the prompt. */
 const NUMBER = '\uFDEF';
-const EXACT_NUMBERS = /(\\{0,7}["']|)\uFDEF([^\uFDEF]*)\uFDEF\1/g;
+const EXACT_NUMBERS = /(\\{0,7}["'])\uFDEF([^\uFDEF]*)\uFDEF\1/g;
 
 /** Converts an input to a value. Objects keep the order of their keys, and numbers their text. */
 function toInput(value: unknown): Value {
@@ -195,8 +195,7 @@ function toInput(value: unknown): Value {
 
 /** A number for the template's tests and comparisons, which is written as its text. */
 function exactNumber({ text }: ExactNumber): Value {
-  const marked = NUMBER + text + NUMBER;
-  const written = { toString: () => marked, toJSON: () => marked };
+  const written = { toString: () => text, toJSON: () => NUMBER + text + NUMBER };
   const { constructor } = toValue(/[.e]/i.test(text) ? 0.5 : 0);
   const value = new (constructor as NumberClass)(Object.assign(new Number(text), written));
   return Object.assign(value, { toString: written.toString });
@@ -297,7 +296,7 @@ class BoundedInterpreter extends Interpreter {
     const text: unknown = held.value;
     if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
     const values = this.#arguments(name, args, environment).map(
-      (value) => value && unwrapped(name === '%' && WRITTEN.has(value.type) ? this.#toText(value) : value),
+      (value) => value && unwrapped(name === '%' ? this.#toText(value) : value),
     );
     return toValue(this.#textOperation(kind, name, text, values));
   }

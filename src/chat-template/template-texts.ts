@@ -187,22 +187,17 @@ function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
   );
 }
 
-/** Converts a value to the text that Python prints. Lists and booleans are already texts. */
-function printed(value: Plain): string {
-  if (value === null || value === undefined) return 'None';
-  return typeof value === 'number' ? String(value) : asText(value);
-}
-
-/** Evaluates `text % values`, without widths and precisions. */
+/** Evaluates `text % values`, without widths and precisions. The values are texts. */
 export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
   let next = 0;
   const parts = split(text, /(%.)/s, bounds).map((part, index) => {
     if (index % 2 === 0) return part;
     if (part === '%%') return '%';
     if (next >= values.length) throw new Error('not enough arguments for format string');
-    const value = values[next++];
-    if (part === '%s') return printed(value);
-    if (part === '%d' && typeof value === 'number') return String(Math.trunc(value));
+    const value = asText(values[next++]);
+    if (part === '%s') return value;
+    if (part === '%d' && value.trim() !== '' && Number.isFinite(Number(value)))
+      return /^-?\d+$/.test(value) ? value : String(Math.trunc(Number(value)));
     throw new Error(`% does not know ${part}`);
   });
   if (next < values.length) throw new Error('not all arguments converted during string formatting');

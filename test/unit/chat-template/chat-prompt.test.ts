@@ -471,6 +471,10 @@ test('numbers of arguments keep their text, and keys their order', () => {
       `${name}{% for k, v in c.function.arguments | items %}{% if v is string %}"{{ v }}"{% elif v is number and v > 1 %}{{ v }}>1{% elif v is float %}{{ v ~ '' }}{% endif %};{% endfor %}`,
     ),
   ).toBe('f2512292042121000001>1;1.0;;7>1;');
+  const id = 'c.function.arguments.id | default(0)';
+  expect(ask(`${name}{{ "%s,%d" % ((${id}), (${id})) }} "{{ ${id} }}" {{ ${id} | string | tojson }}`)).toBe(
+    'f2512292042121000001,2512292042121000001 "2512292042121000001" "2512292042121000001"',
+  );
   expect(ask(`${name}{{ c.function | tojson | tojson }}`)).toContain(
     String.raw`{\"id\": 2512292042121000001, \"2\": 1.0`,
   );
