@@ -1,8 +1,8 @@
 import { withDatabase, type BucketState, type Copies, type KeyRecord } from '#database';
 import {
-  holdLock,
   inFlightLock,
   queryLocks,
+  takeLock,
   type Admission,
   type Admitted,
   type KeyStore,
@@ -35,7 +35,7 @@ export function createKeyStore(scope: string, locks: LockManager, copies?: Copie
       // Known keys need no checksum: it only distinguishes a typo from a key that was never issued.
       return refused((await isWholeKey(secret)) ? 'unknown' : 'malformed');
     },
-    enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
+    enter: ({ keyId, inFlightLimit }) => enterInFlight(locks, keyId, inFlightLimit),
     async reserve(keyId, tokens) {
       const changed = await writer.write(keyId, (record) => reserve(record, tokens));
       return changed?.result ?? { retryAfterMs: null, taken: 0, limits: null };
@@ -154,29 +154,28 @@ const limitState = (bucket: BucketState, perMinute: number): LimitState['request
 });
 
 /**
- * Counts a key's running requests with Web Locks, one per request: the browser releases them with their
- * holder. A service worker that is killed leaves no count behind, and every tab and worker of the origin
- * counts the same.
+ * Counts a key's running requests with Web Locks: each takes one of the key's places. The browser releases them with
+ * their holder. A service worker that is killed leaves no count behind, and every tab and worker of the origin counts the
+ * same.
  * @returns a function that ends the count; null: `limit` requests are running already
  */
 export async function enterInFlight(
   locks: LockManager,
   keyId: string,
-  requestId: string,
   limit: number,
 ): Promise<(() => void) | null> {
-  const prefix = inFlightLock(keyId, '');
-  const name = inFlightLock(keyId, requestId);
-  // The browser answers in order, so that the lock is held before the others are counted: two requests at once may both
-  // be refused, but they never exceed the limit together.
-  const holding = holdLock(locks, name);
-  const query = queryLocks(locks);
-  query.catch(() => holding.then((release) => release())).catch(() => {});
-  const [release, { held = [] }] = await Promise.all([holding, query]);
-  const isOther = (other = ''): boolean => other.startsWith(prefix) && other !== name;
-  if (held.filter((lock) => isOther(lock.name)).length < limit) return release;
-  release();
-  return null;
+  const places = Math.ceil(limit);
+  const nameOf = (place: number): string => inFlightLock(keyId, place % places);
+  // Requests at once begin at different places.
+  let place = Math.floor(Math.random() * places);
+  for (;;) {
+    const release = await takeLock(locks, nameOf(place));
+    if (release) return release;
+    const { held = [] } = await queryLocks(locks);
+    const taken = new Set(held.map(({ name }) => name));
+    const first = place;
+    while (taken.has(nameOf(place))) if (++place === first + places) return null;
+  }
 }
 
 const MINUTE = 60_000;

@@ -39,9 +39,8 @@ export const weightLock = (sha256: string): string => `localtext:weights:${sha25
 /** Held while copies of keys and settings are in memory. Also the name of the channel that announces changes. */
 export const copiesLock = (scope: string): string => `${nameIn(scope)}:copies`;
 
-/** Held while a request of the key runs; held locks are counted. */
-export const inFlightLock = (keyId: string, requestId: string): string =>
-  `localtext:in-flight:${keyId}:${requestId}`;
+/** Held while a request of the key runs, at a place below the key's limit. */
+export const inFlightLock = (keyId: string, place: number): string => `localtext:in-flight:${keyId}:${place}`;
 
 const queries = new WeakMap<Pick<LockManager, 'query'>, () => Promise<LockManagerSnapshot>>();
 
@@ -61,6 +60,14 @@ export function queryLocks(locks: Pick<LockManager, 'query'>): Promise<LockManag
 export function holdLock(locks: LockManager, name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
     locks.request(name, () => new Promise<void>(resolve)).catch(reject);
+  });
+}
+
+/** Holds a lock as `holdLock()` does, or resolves to null if another holds it. */
+export function takeLock(locks: LockManager, name: string): Promise<(() => void) | null> {
+  return new Promise((resolve, reject) => {
+    const hold = (lock: Lock | null) => (lock ? new Promise<void>(resolve) : resolve(null));
+    locks.request(name, { ifAvailable: true }, hold).catch(reject);
   });
 }
 

@@ -117,7 +117,7 @@ export interface KeyStore {
    * Counts a chat as in flight until the resulting function is called, or the caller has ended. Null: the key
    * has reached its limit of chats in flight.
    */
-  enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
+  enter(admitted: Admitted): Promise<(() => void) | null>;
   /**
    * Takes a chat's estimated tokens from the key's limit before it runs, so that chats that run together keep
    * to it. An estimate above the whole limit waits until all of it is free, and takes twice the limit at

@@ -91,8 +91,8 @@ export function beginExchange(
  * @throws ServiceError 429
  */
 export async function enterInFlight(exchange: Exchange): Promise<void> {
-  const { admitted, dependencies, id } = exchange;
-  const leave = await dependencies.keys.enter(admitted, id);
+  const { admitted, dependencies } = exchange;
+  const leave = await dependencies.keys.enter(admitted);
   if (!leave) {
     const rule = `This key's limit of requests in flight is ${admitted.inFlightLimit}. Retry when one ends.`;
     throw rateLimited(rule, 1000);
