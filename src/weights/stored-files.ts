@@ -72,10 +72,11 @@ export class StoredFiles {
     const chunks = blob && record ? await intactChunks(blob, record).catch(fail) : [];
     if (blob?.size === bytes) {
       if (chunks.length === record?.chunks.length) return true;
-      const all = await chunksIfSound(file, blob, signal).catch(fail);
+      const all = await hashBlob(blob, signal).catch(fail);
+      const isSound = all.sha256 === sha256;
       // The bytes are complete even if there is no space for a new record.
-      if (all) await this.finish(file, all, record?.from).catch(() => undefined);
-      if (all) return true;
+      if (isSound) await this.finish(file, all.chunks, record?.from).catch(() => undefined);
+      if (isSound) return true;
     }
     if (isRecorded) await this.#keepChunks(file, chunks);
     return false;
@@ -155,9 +156,4 @@ export class StoredFiles {
 function requireSize(file: WeightFile, record: IntegrityRecord | null, blob: Blob | null): void {
   if (blob && blob.size === record?.bytes && blob.size !== file.bytes)
     throw sizeDiffers(file, `has ${blob.size} bytes`);
-}
-
-async function chunksIfSound(file: WeightFile, blob: Blob, signal?: AbortSignal): Promise<string[] | null> {
-  const { sha256, chunks } = await hashBlob(blob, signal);
-  return sha256 === file.sha256 ? chunks : null;
 }

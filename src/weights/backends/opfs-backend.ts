@@ -1,5 +1,6 @@
 import { abortable, delay, withTimeout, serverError, type ServiceError } from '#base';
 import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
+import { cleared } from '../download/download-errors.ts';
 import { freeBytes } from '../storage-estimate.ts';
 
 /** Opens the store's folder in the origin private file system. @throws DOMException or TypeError */
@@ -22,7 +23,7 @@ type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
 /**
  * Opens a file of the private file system for writing. Retries if that takes too long, or while another handle is
  * open, and uses the first attempt that succeeds.
- * @throws ServiceError `storage_failed` if no attempt ends in time; the last attempt's error
+ * @throws ServiceError `storage_failed` if no attempt succeeds in time; another error of an attempt
  */
 export async function openAccess(getFile: () => Promise<Openable>): Promise<FileSystemSyncAccessHandle> {
   const openings: Promise<FileSystemSyncAccessHandle>[] = [];
@@ -35,7 +36,7 @@ export async function openAccess(getFile: () => Promise<Openable>): Promise<File
         access = await withTimeout(Promise.any(openings), OPEN_MS);
       } catch (error) {
         const last: unknown = (error as AggregateError).errors.at(-1);
-        if (tries === TRIES - 1 || !isHeld(last)) throw last;
+        if (!(last instanceof DOMException && last.name === 'NoModificationAllowedError')) throw last;
         await delay(PAUSE_MS);
       }
     }
@@ -45,9 +46,6 @@ export async function openAccess(getFile: () => Promise<Openable>): Promise<File
       each.then((opened) => opened !== access && opened.close()).catch(() => undefined);
   }
 }
-
-const isHeld = (error: unknown): boolean =>
-  error instanceof DOMException && error.name === 'NoModificationAllowedError';
 
 const neverOpened = (): ServiceError =>
   serverError(
@@ -82,13 +80,22 @@ class OpfsBackend implements StorageBackend {
   }
 
   async read(name: string): Promise<Blob | null> {
-    const handle = await nullIfMissing(this.#folder.getFileHandle(name));
-    return handle && nullIfMissing(handle.getFile());
+    return nullIfMissing(this.#folder.getFileHandle(name).then((handle) => handle.getFile()));
   }
 
   async write(name: string): Promise<BackendWriter> {
     // A writable stream commits only on close. An access handle leaves a partial file to resume from.
     const access = await openAccess(() => this.#create(name));
+    let isGone = false;
+    // Chromium never ends `close()` of a file that was cleared, and its name stays locked if the worker ends first: the
+    // file is created again at once.
+    const flush = async (): Promise<void> => {
+      access.flush();
+      isGone ||= !(await nullIfMissing(this.#folder.getFileHandle(name)));
+      if (!isGone) return;
+      await this.#create(name);
+      throw cleared();
+    };
     return {
       write: async (bytes, at) => {
         for (let done = 0; done < bytes.length;) {
@@ -106,10 +113,10 @@ class OpfsBackend implements StorageBackend {
       },
       // Chromium counts an open file's size as the next power of two.
       resize: async (bytes) => access.truncate(bytes),
-      flush: async () => access.flush(),
+      flush,
       close: async () => {
         try {
-          access.flush();
+          await flush();
         } finally {
           access.close();
         }

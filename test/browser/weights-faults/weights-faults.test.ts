@@ -99,6 +99,20 @@ describe('storage', () => {
     expect(rig.site.asked).toEqual([]);
   });
 
+  test('that is cleared in mid-download: the load fails, and the next one begins again', async () => {
+    const tab = await commonTab();
+    await tab.remove();
+    const session = await rig.context.newCDPSession(tab.page);
+    rig.site.reset(() => ({ delayMs: 300 }));
+    const loading = tab.ready();
+    await chunksAsked(3);
+    const cleared = { origin: rig.site.url, storageTypes: 'file_systems' };
+    await session.send('Storage.clearDataForOrigin', cleared);
+    expect(await loading).toMatch(/^storage_failed: .* cleared/);
+    await tab.expectLoaded();
+    await rig.expectKnown(tab);
+  });
+
   const refused = (what: string): string =>
     `${what} = () => Promise.reject(new DOMException('refused', 'SecurityError'));\n`;
   const noFiles = refused('StorageManager.prototype.getDirectory');

@@ -47,8 +47,8 @@ test('a file that another still holds is waited for', async () => {
   expect(await openAccess(open)).toBe(good);
 });
 
-test('a file that never opens: an error that says what to do', async () => {
-  const { open, tries } = fileThat(never);
+test.for([never, held])('a file that never opens: an error that says what to do', async (outcome) => {
+  const { open, tries } = fileThat(outcome);
   await expect(openAccess(open)).rejects.toMatchObject({
     message: expect.stringContaining('restart the browser') as string,
     wire: { code: 'storage_failed' },

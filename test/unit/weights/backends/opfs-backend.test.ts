@@ -80,6 +80,17 @@ test('once the storage has been cleared, the same worker stores again', async ()
   expect(await (await backend.read('a'))?.text()).toBe('after\n');
 });
 
+test('a file that is cleared while it is written is created again before it is closed', async () => {
+  const backend = await openOpfsBackend();
+  const writer = await backend?.write('a');
+  root.clear();
+  await expect(writer?.flush()).rejects.toMatchObject({ code: 'storage_failed' });
+  expect((await backend?.read('a'))?.size).toBe(0);
+  root.clear();
+  await expect(writer?.close()).rejects.toMatchObject({ code: 'storage_failed' });
+  expect((await backend?.read('a'))?.size).toBe(0);
+});
+
 test('a file is found by its path: the last version that is complete, for its app alone', async () => {
   vi.stubGlobal('caches', { open: async () => ({ match: async () => undefined }) });
   const backend = await openOpfsBackend();
