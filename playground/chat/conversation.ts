@@ -4,6 +4,7 @@ import type {
 } from 'openai/resources/chat/completions';
 import { toDataUrl } from '../pictures/data-url.ts';
 import type { Picture } from '../pictures/picture.ts';
+import { randomId } from '../random-id.ts';
 import type { Reply } from './reply.ts';
 
 interface TurnBase {
@@ -62,7 +63,7 @@ const key = (parent: string | null): string => parent ?? '';
 export function newConversation(): Conversation {
   const now = Date.now();
   return {
-    id: crypto.randomUUID(),
+    id: randomId(),
     title: 'New chat',
     createdAt: now,
     updatedAt: now,

@@ -3,6 +3,7 @@ import { announce } from '../announce.ts';
 import { isOfLoad, loadFor } from '../client/downloads.ts';
 import { handle } from '../client/localtext.ts';
 import { isTouch } from '../media.ts';
+import { randomId } from '../random-id.ts';
 import { replaceRoute } from '../router.ts';
 import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
 import { conversation, keepTurn, putTurn, removeConversation, settings, turns } from './chat-state.ts';
@@ -205,7 +206,7 @@ async function bodyOf(used: ChatSettings, asked: Turn[], beginning: AssistantTur
 }
 
 function newTurn(parent: string | null): { id: string; parent: string | null; createdAt: number } {
-  return { id: crypto.randomUUID(), parent, createdAt: Date.now() };
+  return { id: randomId(), parent, createdAt: Date.now() };
 }
 
 const blankTurns = (

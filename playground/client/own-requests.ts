@@ -1,8 +1,10 @@
+import { randomId } from '../random-id.ts';
+
 const ids = new Set<string>();
 
 /** An id for a request of this page. The log uses it to find which client this page is, since pages do not know their client id. */
 export function ownRequestId(): string {
-  const id = crypto.randomUUID();
+  const id = randomId();
   ids.add(id);
   return id;
 }

@@ -2,6 +2,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../../support/launch.ts';
+import { openView } from '../../support/open-view.ts';
 import { storedConversation } from '../../support/stored-conversation.ts';
 
 /** What a model, a file, a link or the storage may hold must leave the playground usable. */
@@ -167,6 +168,24 @@ test('where the browser blocks site data, the page says so, and its theme can be
   await blocked.getByRole('dialog').getByText('The stored conversations cannot be read: ').waitFor();
   expect(uncaught).toEqual([]);
   await blocked.close();
+});
+
+test('on a page that is not secure, every view says so', async () => {
+  const origin = 'http://site.test';
+  await context.route(`${origin}/**`, async (route) => {
+    await route.fulfill({
+      response: await route.fetch({ url: route.request().url().replace(origin, siteUrl) }),
+    });
+  });
+  const insecure = await openView(context);
+  for (const name of ['chat', 'compare', 'embeddings', 'decide', 'speech', 'models', 'keys', 'requests']) {
+    await insecure.goto('about:blank');
+    await insecure.goto(`${origin}/#/${name}`);
+    const alert = insecure.getByRole('alert').filter({ hasText: 'localtext could not start here.' });
+    await alert.filter({ hasText: 'not in a secure context' }).waitFor();
+    expect(await insecure.evaluate(() => isSecureContext)).toBe(false);
+  }
+  await insecure.close();
 });
 
 test('before its script has come, the page shows its welcome for the chat alone', async () => {
