@@ -1,12 +1,9 @@
 import { findExcess, FIRST_FAULT, type z } from '#base';
-import { yieldToEventLoop } from '#browser';
+import { takeTurn } from '#browser';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 
 /** Maximum computation before yielding to other requests: buffered data would be read without a pause. */
 const MAX_SLICE_MS = 8;
-
-/** End of the last slice that a request waits for. */
-let line: Promise<unknown> = Promise.resolve();
 
 /**
  * Milliseconds for which a request computes before it lets others compute. All requests wait in one line.
@@ -17,7 +14,7 @@ export class TimeSlice {
 
   async yieldWhenOver(): Promise<void> {
     if (performance.now() - this.#began < MAX_SLICE_MS) return;
-    await (line = line.then(yieldToEventLoop));
+    await takeTurn();
     this.#began = performance.now();
   }
 }

@@ -11,6 +11,7 @@ import {
   readStream,
   type Places,
 } from '#base';
+import { takeTurn } from '#browser';
 import type { Exchange } from '../http/exchange.ts';
 import { schemaError, WITH_RULES } from './schema-issues.ts';
 
@@ -98,6 +99,7 @@ export async function readJsonObject(
     maxBytes,
     remedy: 'Send less in one request',
   });
+  await takeTurn();
   const text = decodeUtf8(bytes);
   if (text.trim() === '') throw requestError(400, 'The request body is empty. Send a JSON object.');
   const excess = findExcess(bytes, maxValues);

@@ -211,3 +211,17 @@ describe('a body that would take long to validate is refused at once', () => {
     });
   });
 });
+
+test('bodies that come together are parsed one by one, and other requests are answered between them', async () => {
+  const { fetch } = await fakeService();
+  let refused = 0;
+  const body = chat(`"metadata":{${members(17)}}`);
+  const bodies = Array.from({ length: 60 }, async () => {
+    expect((await fetch(CHAT, { method: 'POST', body })).status).toBe(400);
+    refused++;
+  });
+  await Promise.race(bodies);
+  expect((await fetch('/v1/models')).status).toBe(200);
+  expect(refused).toBeLessThan(60);
+  await Promise.all(bodies);
+});
