@@ -1,7 +1,9 @@
-import { CHUNK_BYTES, readChunk } from '#weights';
+import { CHUNK_BYTES } from '#weights';
 
 /** Number of buffered chunks. llama.cpp reads a layer's tensors out of file order, within some megabytes. */
 const KEPT_CHUNKS = 6;
+/** Bytes that `onBytes` gets twice: a block of numbers, which is smaller, may be in two pieces. */
+const OVERLAP = 256;
 
 /**
  * Blob that reads ahead, for a reader that requests a megabyte at a time: the next chunk is already loaded, and
@@ -33,14 +35,13 @@ export class ReadAheadBlob extends Blob {
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     let at = 0;
-    const watch = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform: (bytes, controller) => {
-        this.#onBytes(at, bytes);
-        at += bytes.length;
-        controller.enqueue(bytes);
-      },
-    });
-    return this.#blob.stream().pipeThrough(watch);
+    const pull = async (controller: ReadableStreamDefaultController): Promise<void> => {
+      const part = this.slice(at, at + CHUNK_BYTES);
+      at += part.size;
+      if (part.size === 0) controller.close();
+      else controller.enqueue(new Uint8Array(await part.arrayBuffer()));
+    };
+    return new ReadableStream({ pull }, { highWaterMark: 0 });
   }
 
   /** Releases the buffered chunks. */
@@ -72,8 +73,9 @@ export class ReadAheadBlob extends Blob {
   }
 
   async #load(index: number): Promise<Uint8Array> {
-    const chunk = await readChunk(this.#blob, index);
-    this.#onBytes(index * CHUNK_BYTES, chunk);
-    return chunk;
+    const from = index * CHUNK_BYTES;
+    const bytes = new Uint8Array(await this.#blob.slice(from, from + CHUNK_BYTES + OVERLAP).arrayBuffer());
+    this.#onBytes(from, bytes);
+    return bytes.subarray(0, CHUNK_BYTES);
   }
 }

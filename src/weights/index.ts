@@ -1,4 +1,4 @@
-export { CHUNK_BYTES, readChunk } from './backends/storage-backend.ts';
+export { CHUNK_BYTES } from './backends/storage-backend.ts';
 export type { DownloadRate } from './download/download-rate.ts';
 export { findStored } from './find-stored.ts';
 export type { ModelStorage } from './model-storage.ts';

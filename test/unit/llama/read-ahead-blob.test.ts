@@ -32,12 +32,12 @@ test('reads a chunk once, while a reader goes back and forth among a few', async
     await read(ahead, at * MIB, (at + 1) * MIB);
     await read(ahead, Math.max(0, at - 7) * MIB + 1, (at + 1) * MIB);
   }
-  // Its own slices are as long as a chunk; those that it is asked for are not read.
-  const chunks = slice.mock.calls.filter(([start = 0, end = 0]) => end - start === 4 * MIB);
+  // Its own slices are a little longer than a chunk; those that it is asked for are not read.
+  const chunks = slice.mock.calls.filter(([start = 0, end = 0]) => end - start === 4 * MIB + 256);
   expect(chunks.map(([start = 0]) => start / (4 * MIB))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   ahead.forget();
   await read(ahead, 0, 10);
-  expect(slice.mock.lastCall).toEqual([4 * MIB, 8 * MIB]);
+  expect(slice.mock.lastCall).toEqual([4 * MIB, 8 * MIB + 256]);
   slice.mockRestore();
 });
 
