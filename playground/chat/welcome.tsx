@@ -20,7 +20,7 @@ import { Button } from '../components/button.tsx';
 /** Requests that the smallest model answers well: test/browser/playground/starters.test.ts. */
 const STARTERS = [
   'Explain what a web browser is in one sentence.',
-  'Write a slogan for a bakery.',
+  'Write a sentence about the sea.',
   'What are the primary colors?',
 ];
 
@@ -54,8 +54,8 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         )}
         {small && (
           <p class="welcome-line">
-            A model this small knows only English. It classifies, extracts and rewrites short texts. Do not
-            rely on it for facts.
+            A model this small knows only English. It answers simple questions, and with examples it
+            classifies, extracts and rewrites short texts. Do not rely on it for facts.
           </p>
         )}
         {idsWithTheSameWeights(model).includes(FIRST_CHAT_MODEL) && (
