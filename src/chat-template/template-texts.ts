@@ -187,6 +187,8 @@ function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
   );
 }
 
+const DECIMAL = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
 /** Evaluates `text % values`, without widths and precisions. The values are texts. */
 export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
   let next = 0;
@@ -196,7 +198,7 @@ export function percentFormat(text: string, values: readonly Plain[], bounds: Bo
     if (next >= values.length) throw new Error('not enough arguments for format string');
     const value = asText(values[next++]);
     if (part === '%s') return value;
-    if (part === '%d' && value.trim() !== '' && Number.isFinite(Number(value)))
+    if (part === '%d' && DECIMAL.test(value))
       return /^-?\d+$/.test(value) ? value : String(Math.trunc(Number(value)));
     throw new Error(`% does not know ${part}`);
   });

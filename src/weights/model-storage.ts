@@ -164,9 +164,10 @@ export class ModelStorage {
   /** Only the user deletes an added model, or files that the user brought: they may have no other source. */
   async #mayEvict(name: string): Promise<boolean> {
     if (isAddedVariant(name)) return this.unfinished.has(name, (await this.#index.entries()).get(name));
+    if (!this.#options.evict) return false;
     const { notes } = await this.#options.store();
     const claims = (await this.files(name)).map((file) => notes.isClaimed(file));
-    return this.#options.evict && !(await Promise.all(claims)).includes(true);
+    return !(await Promise.all(claims)).includes(true);
   }
 
   /** Runs work that stores these files: first makes room, and more whenever the work finds the storage full. */

@@ -1,9 +1,9 @@
 import type { WeightFile } from '#catalog';
 import { weightLock } from '#protocol';
 import { requestError } from '#base';
-import type { StorageBackend } from './backends/storage-backend.ts';
+import { cleared, type StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
-import { cleared, didNotFit, lostFile, storageFull } from './download/download-errors.ts';
+import { didNotFit, lostFile, storageFull } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
 import { PausableDownloads } from './download/pausable-download.ts';

@@ -3,7 +3,7 @@ import type { AddedFormat } from '#engine-kit';
 import { decoded, printable, requestError, sha256 as hash, ServiceError, type ErrorCode } from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
 import type { ModelSource, LoadProgress, OnProgress } from '#protocol';
-import { cleared } from '../download/download-errors.ts';
+import { cleared } from '../backends/storage-backend.ts';
 import { hashBlob } from '../integrity/integrity-record.ts';
 import type { ModelStorage } from '../model-storage.ts';
 import { readStart } from '../sources/read-start.ts';

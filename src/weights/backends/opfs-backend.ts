@@ -1,6 +1,5 @@
 import { abortable, delay, withTimeout, serverError, type ServiceError } from '#base';
-import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
-import { cleared } from '../download/download-errors.ts';
+import { cleared, type BackendWriter, type StorageBackend } from './storage-backend.ts';
 import { freeBytes } from '../storage-estimate.ts';
 
 /** Opens the store's folder in the origin private file system. @throws DOMException or TypeError */

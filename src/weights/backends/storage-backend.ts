@@ -69,6 +69,9 @@ export const cannotRead = (path: string, error: unknown): ServiceError =>
     error,
   );
 
+export const cleared = (): ServiceError =>
+  serverError('storage_failed', "This site's storage was cleared while the model was stored. Try again.");
+
 /** Checks the contents of a small file; null if they are invalid. */
 export const parseStored = <T>(contents: unknown, schema: z.ZodType<T>): T | null =>
   schema.safeParse(contents).data ?? null;

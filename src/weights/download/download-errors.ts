@@ -38,9 +38,6 @@ export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at
     `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, was deleted or damaged in this browser's storage. Add the same file again, or remove the model.`,
   );
 
-export const cleared = (): ServiceError =>
-  serverError('storage_failed', "This site's storage was cleared while the model was stored. Try again.");
-
 export const webPage = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(
     'weights_unavailable',
