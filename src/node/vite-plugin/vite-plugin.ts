@@ -222,12 +222,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         const list = ownFilesScript(ownFiles);
         emit(OWN_FILES, list);
         if (!isClone()) emit(SERVICE_WORKER_IMPORT, await importable(list));
-        const listed = [...files.shell, ...files.large];
-        const ofPages = chooseNetworkFirst(
-          files,
-          { pages, offlinePage },
-          listed.some(({ url }) => isPage(url)),
-        );
+        const hasPages = [...files.shell, ...files.large].some(({ url }) => isPage(url));
+        const ofPages = chooseNetworkFirst(files, { pages, offlinePage }, hasPages);
         emit(name, await serviceWorker({ ...worker(), files, networkFirst: ofPages, production: true }));
         // Vite has copied the public folder into the other before: its files are named where the user has them.
         const { copyPublicDir, outDir, write } = this.environment.config.build;

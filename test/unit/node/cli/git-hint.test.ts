@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { gitHint } from '../../../../src/node/cli/pull-command.ts';
+import { defaultFolder, gitHint } from '../../../../src/node/cli/pull-command.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 test('a folder that git would commit is named with its line; an ignored one needs none', async () => {
@@ -20,4 +20,14 @@ test('a folder that git would commit is named with its line; an ignored one need
     expect(gitHint(folder, join(root, 'site'))).toBe(
       `git does not ignore ${folder}: take care not to commit the weights.`,
     );
+});
+
+test.each([
+  ['static', ['static']],
+  ['public', ['static', 'public']],
+  ['public', []],
+])('weights belong in %s of a project with %o', async (expected, folders) => {
+  const project = await tempFolder('project');
+  for (const folder of folders) await mkdir(join(project, folder));
+  expect(defaultFolder(project)).toBe(`${expected}/models`);
 });
