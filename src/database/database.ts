@@ -2,8 +2,9 @@ import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from '
 
 import type { AddedModelRecord, Catalog } from '#catalog';
 import { nameIn, type StoredFacts } from '#protocol';
-import { abortable, delay } from '#base';
+import { abortable, delay, serverError } from '#base';
 import { dropCopies, type Copies } from './copies.ts';
+import type { SettingName } from './setting-shapes.ts';
 
 const VERSION = 1;
 
@@ -38,6 +39,10 @@ interface Connection {
 const opened = new Map<string, Connection>();
 const onDeleted = new Map<string, () => void>();
 
+const STORES = ['keys', 'settings', 'responses'] as const;
+const foreignDatabase = (name: string): string =>
+  `The IndexedDB database ${name} lacks localtext's stores, so another script of this site made it. Give that script's database another name, delete this one (\`indexedDB.deleteDatabase('${name}')\`), and reload.`;
+
 /**
  * Time limit for opening the database. A tab of an earlier build with an open dialog blocks an upgrade, and
  * Chromium's storage can stop answering.
@@ -47,6 +52,7 @@ const OPEN_MS = 10_000;
 /**
  * Runs `work` on the database; once more on a new connection when the browser had closed the old one.
  * @throws DOMException `TimeoutError` if it does not open in time; at once after that, until it has opened
+ * @throws ServiceError `storage_unavailable` if another script has made the database
  */
 export async function withDatabase<T>(
   scope: string,
@@ -84,8 +90,9 @@ export function withTransaction<Name extends 'keys' | 'responses', T>(
 function open(scope: string): Connection {
   const before = opened.get(scope);
   if (before) return before;
-  const openAt = (version?: number): Promise<LocaltextDatabase> =>
-    openDB<Schema>(nameIn(scope), version, {
+  const name = nameIn(scope);
+  const openAt = async (version?: number): Promise<LocaltextDatabase> => {
+    const database = await openDB<Schema>(name, version, {
       upgrade(database) {
         const keys = database.createObjectStore('keys', { keyPath: 'id' });
         keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
@@ -104,6 +111,10 @@ function open(scope: string): Connection {
         onDeleted.get(scope)?.();
       },
     });
+    if (STORES.every((store) => database.objectStoreNames.contains(store))) return database;
+    database.close();
+    throw serverError('storage_unavailable', foreignDatabase(name));
+  };
   // A later build raised the version, and the site has returned to this build.
   const opening = openAt(VERSION).catch((error: unknown) => {
     if ((error as Error).name !== 'VersionError') throw error;
@@ -182,14 +193,17 @@ export interface SiteSettings {
 }
 
 /**
- * Reads a setting. Its type is trusted: only `writeSetting()` and `writeSettings()` write settings.
+ * Reads a setting. Undefined: it is absent, or its shape is unknown.
  * @param copies of a service worker. What they hold must not be changed
  */
-async function readSetting<T>(scope: string, name: string, copies?: Copies): Promise<T | undefined> {
+async function readSetting<T>(scope: string, name: SettingName, copies?: Copies): Promise<T | undefined> {
   return withDatabase(scope, async (database) => {
-    const load = async (): Promise<{ value: T | undefined }> => ({
-      value: (await database.get('settings', name)) as T | undefined,
-    });
+    const load = async (): Promise<{ value: T | undefined }> => {
+      const stored = await database.get('settings', name);
+      if (stored === undefined) return { value: undefined };
+      const { knownPart } = await import('./setting-shapes.ts');
+      return { value: knownPart(name, stored) as T | undefined };
+    };
     return (await (copies ? copies.get(database, `setting:${name}`, load) : load()))?.value;
   });
 }
@@ -225,7 +239,8 @@ export async function writeSettings(
     for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
       const value = settings[name];
       // Most starts change nothing, and a page must start even if the storage is full.
-      if (JSON.stringify(await readSetting(scope, name)) === JSON.stringify(value)) continue;
+      const stored = await withDatabase(scope, (database) => database.get('settings', name));
+      if (JSON.stringify(stored) === JSON.stringify(value)) continue;
       isChanged = true;
       await withDatabase(scope, async (database) => {
         if (value) await database.put('settings', value, name);

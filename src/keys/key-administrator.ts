@@ -6,7 +6,7 @@ import {
   type KeyLimits,
   type KeyRecord,
 } from '#database';
-import { createKey, hashKey, fullBucket } from './key-store.ts';
+import { createKey, hashKey, fullBucket, isWhole } from './key-store.ts';
 
 export interface IssueOptions {
   /** Name of the application that the key is for. */
@@ -77,7 +77,7 @@ export class KeyAdministrator {
     const issued = await withTransaction(this.#scope, 'keys', 'default', async (store) => {
       const records = await store.getAll();
       const kept = records.find(
-        (each) => each.label === record.label && each.key && stateOf(each) === 'active',
+        (each) => each.label === record.label && each.key && stateOf(each) === 'active' && isWhole(each),
       );
       const { models, deviceOnly, limits } = record;
       if (!kept?.key) await store.add({ ...record, key });
@@ -129,13 +129,31 @@ export class KeyAdministrator {
 
   /** A new key and its record, not yet stored. */
   async #create(options: IssueOptions): Promise<{ key: string; record: KeyRecord }> {
-    const { label, expiresAt = null, models = null, deviceOnly = false } = options;
-    const limits = checkLimits({ ...DEFAULT_LIMITS, ...options.limits });
-    if (typeof label !== 'string' || label.trim() === '') {
+    const {
+      label,
+      expiresAt = null,
+      models = null,
+      deviceOnly = false,
+      limits: own = {},
+      ...others
+    } = options;
+    const limits = { ...DEFAULT_LIMITS, ...own };
+    const [unknown] = Object.keys(others);
+    if (unknown !== undefined)
+      throw new TypeError(`\`${unknown}\` is unknown. Use label, expiresAt, models, deviceOnly and limits.`);
+    if (typeof label !== 'string' || label.trim() === '')
       throw new TypeError('`label` must name the application that the key is for.');
-    }
     if (expiresAt !== null && !Number.isFinite(expiresAt))
-      throw new RangeError('`expiresAt` must be a time.');
+      throw new RangeError('`expiresAt` must be a time in milliseconds since 1970.');
+    if (models !== null && !(Array.isArray(models) && models.every((id) => typeof id === 'string')))
+      throw new TypeError('`models` must be an array of model ids. Leave it out to allow all models.');
+    if (typeof deviceOnly !== 'boolean') throw new TypeError('`deviceOnly` must be true or false.');
+    for (const [name, value] of Object.entries(limits)) {
+      if (!Object.hasOwn(DEFAULT_LIMITS, name))
+        throw new TypeError(`\`limits.${name}\` is unknown. Use ${Object.keys(DEFAULT_LIMITS).join(', ')}.`);
+      if (!Number.isFinite(value) || value < 1)
+        throw new RangeError(`\`limits.${name}\` must be a number, 1 or more.`);
+    }
     const key = await createKey();
     const hash = await hashKey(key);
     const created = Date.now();
@@ -165,13 +183,6 @@ export class KeyAdministrator {
     });
     await dropCopies(this.#scope, this.#locks);
   }
-}
-
-function checkLimits(limits: KeyLimits): KeyLimits {
-  for (const [name, value] of Object.entries(limits)) {
-    if (!Number.isFinite(value) || value < 1) throw new RangeError(`\`limits.${name}\` must be 1 or more.`);
-  }
-  return limits;
 }
 
 function stateOf({ expiresAt, revokedAt }: KeyRecord): KeyInfo['state'] {

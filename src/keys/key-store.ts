@@ -62,7 +62,7 @@ function findKey(
     const load = async (): Promise<KnownKey | null> => {
       const hash = await (hashed ?? hashKey(secret));
       const record = await database.getFromIndex('keys', 'hashes', hash);
-      if (!record) return null;
+      if (!record || !isWhole(record)) return null;
       await copies?.get<KeyCopy>(database, copyName(record.id), async () => {
         const latest = await writer.latest(record);
         return latest && { record: latest };
@@ -72,6 +72,10 @@ function findKey(
     return copies ? copies.get(database, name, load) : load();
   });
 }
+
+/** Whether a record has what its readers rely on: another script of the site may have written it. */
+export const isWhole = ({ secrets, limits, requests, tokens }: Partial<KeyRecord>): boolean =>
+  Array.isArray(secrets) && [limits, requests, tokens].every((each) => each && typeof each === 'object');
 
 type Reason = Exclude<Admission, Admitted>['reason'];
 

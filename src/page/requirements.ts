@@ -25,13 +25,13 @@ export async function requireBrowser(): Promise<void> {
 
 /**
  * Runs `work`, which uses IndexedDB.
- * @throws LocaltextError `storage_full`, or `storage_unavailable` when the browser refuses it.
+ * @throws LocaltextError `storage_full`, or `storage_unavailable` when it cannot be used.
  */
 export async function withStorage<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof DOMException ? (await startErrors()).storageRefused(error) : error;
+    throw (await startErrors()).storageRefused(error);
   }
 }
 

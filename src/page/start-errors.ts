@@ -1,6 +1,6 @@
-import { PRIVATE_WINDOW, serverError, messageOf, type ServiceError } from '#base';
+import { PRIVATE_WINDOW, serverError, messageOf, ServiceError } from '#base';
 import { blockedMessage } from '#browser';
-import { LocaltextError } from './localtext-error.ts';
+import { fromWire, LocaltextError } from './localtext-error.ts';
 
 /** The oldest versions that have every required API; `AbortSignal.any` is the newest of them. */
 const FLOOR = 'Chrome or Edge 116, Firefox 124, Safari 17.4 (macOS and iOS)';
@@ -22,7 +22,10 @@ const NOT_SECURE =
 const SANDBOX =
   'This page has an opaque origin, which has no storage and no workers: it is sandboxed without `allow-same-origin`. Add that to `sandbox` in its Content-Security-Policy, or to the `sandbox` attribute of its iframe. A data: URL cannot run localtext.';
 
-export function storageRefused(cause: DOMException): LocaltextError {
+/** Explains an error of the database to the site. Other errors stay as they are. */
+export function storageRefused(cause: unknown): unknown {
+  if (cause instanceof ServiceError) return fromWire(cause.wire);
+  if (!(cause instanceof DOMException)) return cause;
   if (globalThis.origin === 'null') return new LocaltextError('storage_unavailable', SANDBOX, cause);
   if (cause.name === 'QuotaExceededError') return new LocaltextError('storage_full', FULL, cause);
   if (cause.name === 'TimeoutError') return new LocaltextError('storage_unavailable', LATE, cause);

@@ -54,9 +54,7 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
   const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope), copies) : null;
   const readModels = shared(async () => {
     const reading = Promise.all([readCatalog(scope, copies), readAddedModels(scope, copies)]);
-    const [own, added] = await reading.catch(() => {
-      throw storageUnavailable();
-    });
+    const [own, added] = await reading.catch(storageUnavailable);
     const listed = own ?? defaultModels;
     const catalog = added.length > 0 ? withAdded(listed, added) : listed;
     if (!HAS_SERVERS) warnOfServers(catalog);

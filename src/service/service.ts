@@ -166,9 +166,7 @@ async function authenticate(
   if (authorization === null || authorization.trim() === '') throw invalidKey('The API key is missing.');
   const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1];
   if (token === undefined) throw invalidKey('The Authorization header is not a bearer token.');
-  const admission = await keys.admit(token, isMetered).catch(() => {
-    throw storageUnavailable();
-  });
+  const admission = await keys.admit(token, isMetered).catch(storageUnavailable);
   if (!admission.admitted) throw invalidKey(REASONS[admission.reason]);
   return admission;
 }

@@ -117,12 +117,16 @@ export const protocolMismatch = (): ServiceError =>
 /** Advice for a full storage. */
 export const PRIVATE_WINDOW = 'A private window has less storage than another one.';
 
-/** Error of private windows and full disks. The browser's own is not shown: it may name files of the user. */
-export const storageUnavailable = (): ServiceError =>
-  serverError(
-    'storage_unavailable',
-    'The key store of this browser cannot be read. Close the other tabs of this site, free disk space, or leave private browsing, and reload.',
-  );
+/**
+ * Rethrows an error of the database. The browser's own, of private windows and full disks, is not shown: it may name
+ * files of the user.
+ */
+export function storageUnavailable(cause: unknown): never {
+  if (cause instanceof ServiceError) throw cause;
+  const message =
+    "This site's database in the browser cannot be read or written. Close the other tabs of this site, free disk space, or leave private browsing, and reload.";
+  throw serverError('storage_unavailable', message, cause);
+}
 
 /**
  * Converts any thrown value to an error that may be shown. Unknown errors are replaced: messages may expose

@@ -234,9 +234,7 @@ async function reserve(exchange: Exchange, tokens: number): Promise<(used: numbe
   const { exceeded, keyId } = admitted;
   const { keys } = dependencies;
   if (exceeded) throw usedUp(admitted, 'requests', exceeded.retryAfterMs);
-  const { limits, retryAfterMs, taken } = await keys.reserve(keyId, tokens).catch(() => {
-    throw storageUnavailable();
-  });
+  const { limits, retryAfterMs, taken } = await keys.reserve(keyId, tokens).catch(storageUnavailable);
   admitted.limits = limits;
   if (retryAfterMs !== null) throw usedUp(admitted, 'tokens', retryAfterMs);
   // The reply is valid even if its tokens cannot be counted.

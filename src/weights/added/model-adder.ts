@@ -10,7 +10,7 @@ import {
   type WeightFile,
 } from '#catalog';
 import type { DescribedModel, Engines, Device } from '#engine-kit';
-import { requestError, serverError, Mutex, type ServiceError } from '#base';
+import { requestError, storageUnavailable, Mutex, type ServiceError } from '#base';
 import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } from '#protocol';
 import type { ModelStorage } from '../model-storage.ts';
 import type { RepositoryRef } from '../sources/hub-source.ts';
@@ -169,7 +169,7 @@ export class ModelAdder {
   }
 
   async #refresh(): Promise<void> {
-    this.#added = await this.#options.read().catch(unsaved);
+    this.#added = await this.#options.read().catch(storageUnavailable);
   }
 
   /** Runs a change of the list. Changes run one at a time: none is lost. */
@@ -181,7 +181,7 @@ export class ModelAdder {
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {
-    await this.#options.save(added).catch(unsaved);
+    await this.#options.save(added).catch(storageUnavailable);
     this.#added = added;
     this.#options.publish(withAdded(this.#options.catalog, added), added);
   }
@@ -208,12 +208,6 @@ export class ModelAdder {
     for (let number = 2; this.#isTaken(id); number++) id = `${slug}-${number}`;
     return id;
   }
-}
-
-function unsaved(error: unknown): never {
-  const message =
-    'The list of added models cannot be read or saved. Close the other tabs of this site, free disk space, or leave private browsing, and try again.';
-  throw serverError('storage_unavailable', message, error);
 }
 
 const unsupportedModel = (message: string): ServiceError =>

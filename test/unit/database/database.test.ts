@@ -6,12 +6,16 @@ import { expect, test, vi } from 'vitest';
 
 import {
   keepSettings,
+  readAddedModels,
   readCatalog,
+  readFacts,
   readServerSettings,
   withDatabase,
   withTransaction,
   type KeyRecord,
 } from '../../../src/database/database.ts';
+import { storageUnavailable } from '../../../src/base/errors/service-error.ts';
+import { withStorage } from '../../../src/page/requirements.ts';
 import { nameIn } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -73,6 +77,59 @@ test('a database of a later version is still read and written, and its added mod
   const changed = { ...settings, prefer: ['b'] };
   await keepSettings(scope, locks, changed);
   expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
+});
+
+const variant = { engine: 'wllama', name: 'added/a-1', contextLength: 64, files: [] };
+const added = { model: { id: 'a', name: 'A', bytes: 1, created: 1 }, variant };
+const model = { id: 'm', kind: 'chat', created: 1, variants: [variant] };
+const sites = { ownedBy: 'us', models: [model] };
+const facts = { epoch: '', models: { m: { capabilities: ['chat'] } } };
+
+type Row = [
+  name: string,
+  read: (scope: string) => Promise<unknown>,
+  whole: unknown,
+  broken: unknown,
+  known: unknown,
+];
+test.each<Row>([
+  ['added-models', readAddedModels, [added], [added, { id: 'old' }, null, 'a'], [added]],
+  ['added-models', readAddedModels, [added], {}, []],
+  ['engine-facts', readFacts, facts, { epoch: '', models: { m: { capabilities: 'chat' } } }, null],
+  ['catalog', readCatalog, sites, { ...sites, models: [{ ...model, kind: 'x' }] }, null],
+  ['prefer', async (scope) => (await readServerSettings(scope)).prefer, ['a'], ['a', 1], ['a']],
+  ['upstreamKeys', async (scope) => (await readServerSettings(scope)).upstreamKeys, { a: 'k' }, null, {}],
+])(
+  'of a stored %s, what has another shape is left out with a warning',
+  async (name, read, whole, broken, known) => {
+    const warned = vi.spyOn(console, 'warn').mockReturnValue();
+    const scope = `/${name}/`;
+    const put = (value: unknown) => withDatabase(scope, (database) => database.put('settings', value, name));
+    await put(whole);
+    expect(await read(scope)).toEqual(whole);
+    expect(warned).not.toHaveBeenCalled();
+    await put(broken);
+    expect(await read(scope)).toEqual(known);
+    expect(warned.mock.calls[0]?.[0]).toContain(`the stored setting ${name}, or an entry of it, is left out`);
+  },
+);
+
+test.each([1, 99])('a database of version %d that another script made is named', async (version) => {
+  const scope = `/foreign${version}/`;
+  (
+    await openDB(nameIn(scope), version, { upgrade: (database) => void database.createObjectStore('keys') })
+  ).close();
+  const named = {
+    code: 'storage_unavailable',
+    message: expect.stringContaining(`deleteDatabase('localtext${scope}')`),
+  };
+  await expect(withStorage(() => keepSettings(scope, locks, settings))).rejects.toMatchObject({
+    ...named,
+    name: 'LocaltextError',
+  });
+  await expect(readCatalog(scope).catch(storageUnavailable)).rejects.toMatchObject(named);
+  await deleteDatabase(nameIn(scope));
+  expect(await readCatalog(scope)).toBeNull();
 });
 
 test('a database that does not open is an error, and is there once it has opened', async () => {

@@ -3,6 +3,7 @@ import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
+import type { KeyRecord } from '../../../src/database/database.ts';
 import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -97,12 +98,6 @@ describe('keys', () => {
     const listed = JSON.stringify(await keys.list());
     expect(listed).not.toContain(key.slice(3, 46));
     expect(listed).not.toMatch(/hash|secret/);
-  });
-
-  test.each([NaN, Infinity])('an expiry of %s is refused, and issues no key', async (expiresAt) => {
-    for (const method of ['issue', 'ensure'] as const)
-      await expect(keys[method]({ label: 'a', expiresAt })).rejects.toThrow(RangeError);
-    expect(await keys.list()).toEqual([]);
   });
 
   test('a stored expiry that is no time has passed', async () => {
@@ -206,16 +201,34 @@ describe('keys', () => {
   });
 
   test.each([
-    { label: '' },
-    { label: 'a', limits: { requestsPerMinute: 0 } },
-    { label: 'a', limits: { requestsPerMinute: 0.5 } },
-    { label: 'a', limits: { tokensPerMinute: 0.5 } },
-    { label: 'a', limits: { inFlight: 0.5 } },
-    { label: 'a', limits: { inFlight: NaN } },
-  ])('refuses to issue %j', async (options) => {
-    await expect(keys.issue(options)).rejects.toThrow();
-    await expect(keys.ensure(options)).rejects.toThrow();
+    ['label', ''],
+    ['expiresAt', NaN],
+    ['expiresAt', Infinity],
+    ['models', 'amber-phoenix-4'],
+    ['models', [1]],
+    ['deviceOnly', 'no'],
+    ['limit', { inFlight: 1 }],
+    ['limits.requestsPerMinute', { requestsPerMinute: 0 }],
+    ['limits.tokensPerMinute', { tokensPerMinute: 0.5 }],
+    ['limits.inFlight', { inFlight: NaN }],
+    ['limits.inFlight', { inFlight: '5' }],
+    ['limits.requestsPerHour', { requestsPerHour: 5 }],
+  ])('refuses to issue a key for %s %j, and names the field', async (path, value) => {
+    const options = { label: 'a', [path.replace(/\..*/, '')]: value };
+    await expect(keys.issue(options)).rejects.toThrow(`\`${path}\` `);
+    await expect(keys.ensure(options)).rejects.toThrow(`\`${path}\` `);
     expect(await keys.list()).toEqual([]);
+  });
+
+  test('a record that another script has damaged is unknown, and replaced by ensure()', async () => {
+    const { key, id } = await keys.ensure({ label: 'a' });
+    const { withDatabase } = await import('../../../src/database/database.ts');
+    const [{ secrets: _, ...damaged }] = (await withDatabase('/', (database) => database.getAll('keys'))) as [
+      KeyRecord,
+    ];
+    await withDatabase('/', (database) => database.put('keys', damaged as never));
+    expect(await reason(key)).toBe('unknown');
+    expect((await keys.ensure({ label: 'a' })).id).not.toBe(id);
   });
 
   test('an id that there is not is an error', async () => {
