@@ -36,6 +36,9 @@ export const requestLock = (scope: string, id: string): string => `${nameIn(scop
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
+/** Held by all who write a weight file, or wait to write it: a deletion does not wait for these. */
+export const weightWriters = (sha256: string): string => `localtext:weights:${sha256}:writers`;
+
 /** Held while copies of keys and settings are in memory. Also the name of the channel that announces changes. */
 export const copiesLock = (scope: string): string => `${nameIn(scope)}:copies`;
 

@@ -1,5 +1,5 @@
 import type { WeightFile } from '#catalog';
-import { weightLock } from '#protocol';
+import { weightLock, weightWriters } from '#protocol';
 import { requestError } from '#base';
 import { cleared, type StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
@@ -34,9 +34,6 @@ export interface StoredFile extends FetchedFile {
 }
 
 type IsNeeded = (file: WeightFile) => boolean | Promise<boolean>;
-
-/** How long a deletion waits for the file: another app may be deleting it, which is quick, or downloading it. */
-const DELETE_WAIT_MS = 500;
 
 /** Downloads, verifies and stores the weights of all engines. All apps of the origin share the files. */
 export class WeightStore {
@@ -93,7 +90,7 @@ export class WeightStore {
         const options = { ...callerOptions, signal };
         const fetchUnlessStored = async () =>
           (await this.#stored(file)) ?? this.#sound(file, await this.#fetch(file, options));
-        return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, signal));
+        return (await this.#stored(file)) ?? (await this.#writing(file, fetchUnlessStored, signal));
       });
     } catch (error) {
       throw didNotFit(file, error);
@@ -134,7 +131,7 @@ export class WeightStore {
       await copyBlob(this.backend, file, blob, options);
       await this.#files.finish(file, chunks, 'disk');
     };
-    await this.#locked(file, store, options.signal).catch((error: unknown) => {
+    await this.#writing(file, store, options.signal).catch((error: unknown) => {
       throw didNotFit(file, error);
     });
   }
@@ -151,27 +148,41 @@ export class WeightStore {
   }
 
   async #releaseUnlessLocked(file: WeightFile, isNeeded?: IsNeeded): Promise<boolean> {
-    const signal = AbortSignal.timeout(DELETE_WAIT_MS);
+    const written = new AbortController();
     const release = async (): Promise<void> => {
       if (await isNeeded?.(file)) return;
       this.#checks.delete(file.sha256);
       await this.#files.release(file);
     };
-    try {
-      await this.#locked(file, release, signal);
-      return true;
-    } catch (error) {
-      if (error === signal.reason) return false;
-      throw error;
-    }
+    // Begun first: whoever writes the file later waits for it.
+    const released = this.#locked(file, release, written.signal).then(
+      () => true,
+      (error: unknown) => {
+        if (error === written.signal.reason) return false;
+        throw error;
+      },
+    );
+    const { held = [] } = await this.#locks.query();
+    if (held.some(({ name }) => name === weightWriters(file.sha256))) written.abort();
+    return released;
   }
 
-  /** Runs `work` under the file's lock: another tab, or another app of the origin, may write the same file. */
-  async #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** Runs `work`, which writes the file, under the file's lock. */
+  #writing<T>(file: WeightFile, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const begin = (): Promise<T> => this.#locked(file, work, signal);
+    return this.#hold(weightWriters(file.sha256), { mode: 'shared', signal }, begin);
+  }
+
+  /** Runs `work` under the file's lock: another tab, or another app of the origin, may change the same file. */
+  #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#hold(weightLock(file.sha256), signal ? { signal } : {}, work);
+  }
+
+  async #hold<T>(name: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
     let working: Promise<T> | null = null;
     const begin = (): Promise<T> => (working = work());
     try {
-      return await this.#locks.request(weightLock(file.sha256), signal ? { signal } : {}, begin);
+      return await this.#locks.request(name, options, begin);
     } catch (error) {
       // If a script has stolen the lock, the work continues.
       if (working) return working;

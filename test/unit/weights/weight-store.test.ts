@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { replace } from '../../../src/weights/backends/storage-backend.ts';
 import { bring, openStore } from './open-store.ts';
-import { holdLock, weightLock } from '../../../src/protocol/locks.ts';
+import { holdLock, weightLock, weightWriters } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const bytes = new Uint8Array(1000).map((_, index) => index % 251);
@@ -59,11 +59,13 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   const locks = new FakeLocks();
   const store = openStore(backend, 'http://site.test/', locks);
   await replace(backend, `${file.sha256}.part`, '{"version":null,"chunks":[0],"parts":[]}');
-  const release = await holdLock(locks.manager, `localtext:weights:${file.sha256}`);
+  const release = await holdLock(locks.manager, weightLock(file.sha256));
+  const written = await holdLock(locks.manager, weightWriters(file.sha256));
   await store.cancel([file]);
   expect(await store.storedBytes([file])).toBe(1000);
   await expect(store.delete(file)).rejects.toMatchObject({ wire: { code: 'weights_in_use' } });
   await backend.remove(`${file.sha256}.part`);
+  written();
   const cancelling = store.cancel([file]);
   // Complete by now.
   await replace(backend, file.sha256, 'x'.repeat(999));
@@ -77,6 +79,8 @@ test('a file that is needed again by the time that its deletion gets the lock st
   const locks = new FakeLocks();
   const store = openStore(new MemoryBackend(), 'http://site.test/', locks);
   await bring(store, file, new Blob([bytes]));
+  // Another deletion may take long on a busy machine.
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
   const release = await holdLock(locks.manager, weightLock(file.sha256));
   const isNeeded = vi.fn(() => true);
   const deletion = store.delete(file, isNeeded);

@@ -146,6 +146,7 @@ function startWorker(origin: Origin, scope: string, catalog: Catalog) {
       const result: unknown = await origin.locks.manager.request(name, options, hold);
       return isDead ? hang : result;
     },
+    query: () => origin.locks.manager.query(),
   } as unknown as LockManager;
   const store = openStore(backend, 'http://site.test/', { manager }, scope);
   const loading = new Set<string>();
