@@ -43,37 +43,24 @@ export function mlc(build: MlcBuild): VariantOf<'web-llm'> {
   };
 }
 
+type QwenBuild = [id: string, memoryMiB: number, approximateBytes: number, revision?: string];
+
 /** Qwen3.5 by Alibaba's Qwen team. Reasons only on request. */
-const qwen = (build: MlcBuild): VariantOf<'web-llm'> =>
-  mlc({ ...build, replyPrefix: '<think>\n\n</think>\n\n' });
+const qwen = (...[id, memoryMiB, approximateBytes, revision = 'main']: QwenBuild): VariantOf<'web-llm'> =>
+  mlc({ id, memoryMiB, approximateBytes, revision, replyPrefix: '<think>\n\n</think>\n\n' });
 
 /** Variants by size. Half floats come first, as they take less memory and time. */
 export const qwen4B: VariantOf<'web-llm'>[] = [
-  qwen({
-    id: 'Qwen3.5-4B-q4f16_1-MLC',
-    memoryMiB: 3867.82,
-    approximateBytes: 2.4e9,
-    revision: '44b42469f9e192814bfd90440e3b377d89ba7a13',
-  }),
-  qwen({ id: 'Qwen3.5-4B-q4f32_1-MLC', memoryMiB: 4680.36, approximateBytes: 2.6e9 }),
+  qwen('Qwen3.5-4B-q4f16_1-MLC', 3867.82, 2.4e9, '44b42469f9e192814bfd90440e3b377d89ba7a13'),
+  qwen('Qwen3.5-4B-q4f32_1-MLC', 4680.36, 2.6e9),
 ];
 export const qwen2B: VariantOf<'web-llm'>[] = [
-  qwen({
-    id: 'Qwen3.5-2B-q4f16_1-MLC',
-    memoryMiB: 2245.44,
-    approximateBytes: 1.1e9,
-    revision: 'dd74e9c8a20c4546df85c844103bff87b6dcacad',
-  }),
-  qwen({ id: 'Qwen3.5-2B-q4f32_1-MLC', memoryMiB: 2591.55, approximateBytes: 1.2e9 }),
+  qwen('Qwen3.5-2B-q4f16_1-MLC', 2245.44, 1.1e9, 'dd74e9c8a20c4546df85c844103bff87b6dcacad'),
+  qwen('Qwen3.5-2B-q4f32_1-MLC', 2591.55, 1.2e9),
 ];
 export const qwen08B: VariantOf<'web-llm'>[] = [
-  qwen({
-    id: 'Qwen3.5-0.8B-q4f16_1-MLC',
-    memoryMiB: 1629.49,
-    approximateBytes: 0.5e9,
-    revision: '0ec138972555613c1d7812a821778ad0398c8790',
-  }),
-  qwen({ id: 'Qwen3.5-0.8B-q4f32_1-MLC', memoryMiB: 1894.19, approximateBytes: 0.55e9 }),
+  qwen('Qwen3.5-0.8B-q4f16_1-MLC', 1629.49, 0.5e9, '0ec138972555613c1d7812a821778ad0398c8790'),
+  qwen('Qwen3.5-0.8B-q4f32_1-MLC', 1894.19, 0.55e9),
 ];
 
 /** Chat with a GGUF of a repository. */

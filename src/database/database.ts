@@ -92,7 +92,7 @@ function open(scope: string): Connection {
   if (before) return before;
   const name = nameIn(scope);
   const openAt = async (version?: number): Promise<LocaltextDatabase> => {
-    const database = await openDB<Schema>(name, version, {
+    const found = await openDB<Schema>(name, version, {
       upgrade(database) {
         const keys = database.createObjectStore('keys', { keyPath: 'id' });
         keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
@@ -111,8 +111,8 @@ function open(scope: string): Connection {
         onDeleted.get(scope)?.();
       },
     });
-    if (STORES.every((store) => database.objectStoreNames.contains(store))) return database;
-    database.close();
+    if (STORES.every((store) => found.objectStoreNames.contains(store))) return found;
+    found.close();
     throw serverError('storage_unavailable', foreignDatabase(name));
   };
   // A later build raised the version, and the site has returned to this build.

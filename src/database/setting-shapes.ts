@@ -6,35 +6,22 @@ const number = z.number();
 const MODEL_KINDS = Object.values(KINDS).flatMap<ModelKind>(({ models }) => models);
 
 /** The fields that readers of a variant rely on. The engine checks its own. */
-const variant = z.looseObject({
-  engine: text,
-  name: text,
-  contextLength: number,
-  files: z.array(z.looseObject({ path: text, bytes: number, sha256: text })),
-});
-const model = z.looseObject({
-  id: text,
-  kind: z.enum(MODEL_KINDS),
-  created: number,
-  variants: z.array(variant),
-});
+const file = z.looseObject({ path: text, bytes: number, sha256: text });
+const variant = z.looseObject({ engine: text, name: text, contextLength: number, files: z.array(file) });
+const variants = z.array(variant);
+const model = z.looseObject({ id: text, kind: z.enum(MODEL_KINDS), created: number, variants });
+const models = z.array(model);
 const facts = z.looseObject({ capabilities: z.array(text) });
-const addedModel = z.looseObject({
-  model: z.looseObject({ id: text, name: text, bytes: number, created: number }),
-  variant: z.extend(variant, { engine: z.literal('wllama') }),
-});
+const added = z.looseObject({ id: text, name: text, bytes: number, created: number });
+const wllama = z.extend(variant, { engine: z.literal('wllama') });
 
 /** Shapes of the settings. A tuple has the shape of the entries of a list. */
 const SHAPES = {
-  catalog: z.looseObject({
-    ownedBy: text,
-    models: z.array(model),
-    aliases: z.optional(z.record(text, text)),
-  }),
+  catalog: z.looseObject({ ownedBy: text, models, aliases: z.optional(z.record(text, text)) }),
   prefer: [text],
   upstreamKeys: z.record(text, text),
   'engine-facts': z.looseObject({ epoch: text, models: z.record(text, facts) }),
-  'added-models': [addedModel],
+  'added-models': [z.looseObject({ model: added, variant: wllama })],
 } satisfies Record<string, z.ZodMiniType | [z.ZodMiniType]>;
 
 export type SettingName = keyof typeof SHAPES;

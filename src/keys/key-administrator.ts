@@ -27,6 +27,34 @@ export interface IssuedKey {
   key: string;
 }
 
+type Rule = readonly [fits: (value: unknown) => boolean, rule: string];
+
+const orAbsent = (fits: (value: unknown) => boolean) => (value: unknown) => value == null || fits(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+const RULES: Record<keyof IssueOptions, Rule> = {
+  label: [(value) => isText(value) && value.trim() !== '', 'must name the application that the key is for'],
+  expiresAt: [orAbsent(Number.isFinite), 'must be a time in milliseconds since 1970'],
+  models: [
+    orAbsent((value) => Array.isArray(value) && value.every(isText)),
+    'must be an array of model ids; leave it out to allow all models',
+  ],
+  deviceOnly: [orAbsent((value) => typeof value === 'boolean'), 'must be true or false'],
+  limits: [orAbsent((value) => typeof value === 'object'), 'must be an object'],
+};
+
+const limitRule: Rule = [(value) => Number.isFinite(value) && Number(value) >= 1, 'must be 1 or more'];
+const LIMIT_RULES = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, limitRule]));
+
+/** @throws TypeError naming the field */
+function check(fields: object, rules: Readonly<Record<string, Rule>>, path = ''): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const [fits, rule] = (Object.hasOwn(rules, name) && rules[name]) || [];
+    if (!fits) throw new TypeError(`\`${path}${name}\` is unknown. Use ${Object.keys(rules).join(', ')}.`);
+    if (!fits(value)) throw new TypeError(`\`${path}${name}\` ${rule}.`);
+  }
+}
+
 /** A key as a list shows it: never the key itself. Times in milliseconds since 1970. */
 export interface KeyInfo {
   id: string;
@@ -129,31 +157,10 @@ export class KeyAdministrator {
 
   /** A new key and its record, not yet stored. */
   async #create(options: IssueOptions): Promise<{ key: string; record: KeyRecord }> {
-    const {
-      label,
-      expiresAt = null,
-      models = null,
-      deviceOnly = false,
-      limits: own = {},
-      ...others
-    } = options;
-    const limits = { ...DEFAULT_LIMITS, ...own };
-    const [unknown] = Object.keys(others);
-    if (unknown !== undefined)
-      throw new TypeError(`\`${unknown}\` is unknown. Use label, expiresAt, models, deviceOnly and limits.`);
-    if (typeof label !== 'string' || label.trim() === '')
-      throw new TypeError('`label` must name the application that the key is for.');
-    if (expiresAt !== null && !Number.isFinite(expiresAt))
-      throw new RangeError('`expiresAt` must be a time in milliseconds since 1970.');
-    if (models !== null && !(Array.isArray(models) && models.every((id) => typeof id === 'string')))
-      throw new TypeError('`models` must be an array of model ids. Leave it out to allow all models.');
-    if (typeof deviceOnly !== 'boolean') throw new TypeError('`deviceOnly` must be true or false.');
-    for (const [name, value] of Object.entries(limits)) {
-      if (!Object.hasOwn(DEFAULT_LIMITS, name))
-        throw new TypeError(`\`limits.${name}\` is unknown. Use ${Object.keys(DEFAULT_LIMITS).join(', ')}.`);
-      if (!Number.isFinite(value) || value < 1)
-        throw new RangeError(`\`limits.${name}\` must be a number, 1 or more.`);
-    }
+    const { label, expiresAt = null, models = null, deviceOnly = false } = options;
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    check({ ...options, label: label ?? '' }, RULES);
+    check(limits, LIMIT_RULES, 'limits.');
     const key = await createKey();
     const hash = await hashKey(key);
     const created = Date.now();

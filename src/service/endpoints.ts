@@ -19,6 +19,17 @@ const questions = [
   { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'b' }] },
 ] as const;
 
+/** `compact` is an endpoint of OpenAI's, not an id. */
+const RESPONSE = '/v1/responses/:id{(?!compact$)[^/]+}';
+
+type Sample = NonNullable<Endpoint['sample']>;
+const post = (path: string, label: string) => ({ method: 'POST', path, isMetered: true, label }) as const;
+const job = <S extends Sample>(path: string, label: string, sample: S) => ({ ...post(path, label), sample });
+const text = <S extends Sample>(path: string, label: string, sample: S) =>
+  ({ ...job(path, label, sample), streams: true }) as const;
+const stored = (method: 'GET' | 'DELETE', path: string) =>
+  ({ method, path, isMetered: false, label: 'stored response' }) as const;
+
 /**
  * All endpoints. The router, the request log's view, the documents and the tests read this table. It holds data
  * only: `service.ts` has a function for each row.
@@ -26,96 +37,32 @@ const questions = [
 export const ENDPOINTS = {
   listModels: { method: 'GET', path: '/v1/models', isMetered: false, label: 'models' },
   retrieveModel: { method: 'GET', path: '/v1/models/:id{.+}', isMetered: false, label: 'model' },
-  chat: {
-    method: 'POST',
-    path: '/v1/chat/completions',
-    isMetered: true,
-    label: 'chat',
-    streams: true,
-    sample: { model: chat, messages, max_tokens: 1 },
-  },
-  countChat: {
-    method: 'POST',
-    path: '/v1/chat/completions/input_tokens',
-    isMetered: true,
-    label: 'token count',
-    sample: { model: chat, messages },
-  },
-  completion: {
-    method: 'POST',
-    path: '/v1/completions',
-    isMetered: true,
-    label: 'completion',
-    streams: true,
-    sample: { model: chat, prompt: 'Hi', max_tokens: 1 },
-  },
-  response: {
-    method: 'POST',
-    path: '/v1/responses',
-    isMetered: true,
-    label: 'response',
-    streams: true,
-    sample: { model: chat, input: 'Hi', max_output_tokens: 1, store: false },
-  },
-  countResponse: {
-    method: 'POST',
-    path: '/v1/responses/input_tokens',
-    isMetered: true,
-    label: 'token count',
-    sample: { model: chat, input: 'Hi' },
-  },
-  retrieveResponse: {
-    method: 'GET',
-    // `compact` is an endpoint of OpenAI's, not an id.
-    path: '/v1/responses/:id{(?!compact$)[^/]+}',
-    isMetered: false,
-    label: 'stored response',
-  },
-  deleteResponse: {
-    method: 'DELETE',
-    path: '/v1/responses/:id{(?!compact$)[^/]+}',
-    isMetered: false,
-    label: 'stored response',
-  },
-  listInputItems: {
-    method: 'GET',
-    path: '/v1/responses/:id/input_items',
-    isMetered: false,
-    label: 'stored response',
-  },
-  transcription: {
-    method: 'POST',
-    path: '/v1/audio/transcriptions',
-    isMetered: true,
-    label: 'transcription',
-  },
-  translation: { method: 'POST', path: '/v1/audio/translations', isMetered: true, label: 'translation' },
-  speech: { method: 'POST', path: '/v1/audio/speech', isMetered: true, label: 'speech' },
-  decision: {
-    method: 'POST',
-    path: '/v1/decisions',
-    isMetered: true,
-    label: 'decisions',
-    sample: { model: chat, input: 'Hi', questions },
-  },
+  chat: text('/v1/chat/completions', 'chat', { model: chat, messages, max_tokens: 1 }),
+  countChat: job('/v1/chat/completions/input_tokens', 'token count', { model: chat, messages }),
+  completion: text('/v1/completions', 'completion', { model: chat, prompt: 'Hi', max_tokens: 1 }),
+  response: text('/v1/responses', 'response', {
+    model: chat,
+    input: 'Hi',
+    max_output_tokens: 1,
+    store: false,
+  }),
+  countResponse: job('/v1/responses/input_tokens', 'token count', { model: chat, input: 'Hi' }),
+  retrieveResponse: stored('GET', RESPONSE),
+  deleteResponse: stored('DELETE', RESPONSE),
+  listInputItems: stored('GET', '/v1/responses/:id/input_items'),
+  transcription: post('/v1/audio/transcriptions', 'transcription'),
+  translation: post('/v1/audio/translations', 'translation'),
+  speech: post('/v1/audio/speech', 'speech'),
+  decision: job('/v1/decisions', 'decisions', { model: chat, input: 'Hi', questions }),
   embeddings: {
-    method: 'POST',
-    path: '/v1/embeddings',
+    ...job('/v1/embeddings', 'embeddings', { model: 'jade-mole-4', input: 'Hi' }),
     isMetered: false,
-    label: 'embeddings',
-    sample: { model: 'jade-mole-4', input: 'Hi' },
   },
-  rerank: {
-    method: 'POST',
-    path: '/v1/rerank',
-    isMetered: true,
-    label: 'rerank',
-    sample: { model: 'jade-mole-4', query: 'Hi', documents: ['Hello'] },
-  },
-  reranking: { method: 'POST', path: '/v1/reranking', isMetered: true, label: 'rerank' },
+  rerank: job('/v1/rerank', 'rerank', { model: 'jade-mole-4', query: 'Hi', documents: ['Hello'] }),
+  reranking: post('/v1/reranking', 'rerank'),
   // Cohere's clients append `/v2/rerank` to the base URL.
-  rerankV2: { method: 'POST', path: '/v1/v2/rerank', isMetered: true, label: 'rerank' },
-} as const satisfies Record<string, Endpoint>;
+  rerankV2: post('/v1/v2/rerank', 'rerank'),
+} satisfies Record<string, Endpoint>;
 
 export type EndpointName = keyof typeof ENDPOINTS;
 

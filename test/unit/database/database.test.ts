@@ -2,7 +2,7 @@
 import 'fake-indexeddb/auto';
 import { forceCloseDatabase } from 'fake-indexeddb';
 import { openDB } from 'idb';
-import { expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 
 import {
   keepSettings,
@@ -18,6 +18,8 @@ import { storageUnavailable } from '../../../src/base/errors/service-error.ts';
 import { withStorage } from '../../../src/page/requirements.ts';
 import { nameIn } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
+
+beforeAll(() => import('../../../src/database/setting-shapes.ts'));
 
 const { manager: locks } = new FakeLocks();
 const settings = {
