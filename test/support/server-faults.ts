@@ -21,94 +21,51 @@ const flipped = (body: Buffer): Buffer => {
   return other;
 };
 
+interface BearableFault extends ServerFault {
+  chunksSentTwice: number;
+}
+const bearable = (
+  name: string,
+  chunksSentTwice: number,
+  behaviour: ServerFault['behaviour'],
+): BearableFault => ({ name, behaviour, chunksSentTwice });
+
 /** Faults in spite of which the file comes whole, with so many chunks sent more than once at most. */
-export const bearableFaults: (ServerFault & { chunksSentTwice: number })[] = [
-  {
-    name: '500 once',
-    behaviour: (answer) => (answer === 2 ? failing(500) : {}),
-    chunksSentTwice: 0,
-  },
-  {
-    name: '503 once, with a time to wait',
-    behaviour: (answer) => (answer === 2 ? failing(503, { 'retry-after': '1' }) : {}),
-    chunksSentTwice: 0,
-  },
-  {
-    name: 'a connection that drops once',
-    behaviour: (answer) => (answer === 2 ? { cutAfter: 1000 } : {}),
-    chunksSentTwice: 1,
-  },
-  {
-    name: 'a connection that falls silent once',
-    behaviour: (answer) => (answer === 2 ? { stallAfter: 1000 } : {}),
-    chunksSentTwice: 1,
-  },
-  {
-    name: 'a connection that drops after each megabyte',
-    behaviour: () => ({ cutAfter: 2 ** 20 }),
-    chunksSentTwice: 0,
-  },
-  {
-    name: 'ranges of a megabyte at most, and a connection that drops after each megabyte',
-    behaviour: () => ({ maxRange: 2 ** 20, cutAfter: 2 ** 20 }),
-    chunksSentTwice: 0,
-  },
-  {
-    name: 'ranges of status 200',
-    behaviour: () => ({ hidesRange: true }),
-    chunksSentTwice: 1,
-  },
-  {
-    name: 'wrong ranges that are hidden',
-    behaviour: () => ({ misplacesRange: true }),
-    chunksSentTwice: 4,
-  },
-  {
-    name: 'a refusal of each range',
-    behaviour: () => ({ refusesRange: true }),
-    chunksSentTwice: 1,
-  },
-  {
-    name: 'ranges of the compressed file',
-    behaviour: () => ({ gzip: true }),
-    chunksSentTwice: 1,
-  },
-  {
-    name: 'compression, and no ranges',
-    behaviour: () => ({ gzip: true, ignoresRange: true }),
-    chunksSentTwice: 1,
-  },
-  {
-    name: 'a wrong total in each range',
-    behaviour: (_, body) => ({ headers: { 'content-range': `bytes 0-4194303/${body.length + 1}` } }),
-    chunksSentTwice: 1,
-  },
-  {
-    name: 'another range than was asked for, once',
-    behaviour: (answer, body) =>
-      answer === 2 ? { headers: { 'content-range': `bytes 1-4194304/${body.length}` } } : {},
-    chunksSentTwice: 4,
-  },
-  {
-    name: 'no ranges',
-    behaviour: () => ({ ignoresRange: true }),
-    chunksSentTwice: 0,
-  },
-  {
-    name: 'no ranges, and a connection that drops once after two chunks',
-    behaviour: (answer) => ({ ignoresRange: true, ...(answer === 0 && { cutAfter: 2 * 2 ** 22 + 1000 }) }),
-    chunksSentTwice: 3,
-  },
-  {
-    name: 'a file that changes in mid-download, with another ETag',
-    behaviour: (answer, body) => (answer < 2 ? { body: flipped(body), etag: '"old"' } : {}),
-    chunksSentTwice: 4,
-  },
-  {
-    name: 'a file that changes in mid-download, without an ETag',
-    behaviour: (answer, body) => ({ etag: undefined, ...(answer < 2 && { body: flipped(body) }) }),
-    chunksSentTwice: 4,
-  },
+export const bearableFaults: BearableFault[] = [
+  bearable('500 once', 0, (answer) => (answer === 2 ? failing(500) : {})),
+  bearable('503 once, with a time to wait', 0, (answer) =>
+    answer === 2 ? failing(503, { 'retry-after': '1' }) : {},
+  ),
+  bearable('a connection that drops once', 1, (answer) => (answer === 2 ? { cutAfter: 1000 } : {})),
+  bearable('a connection that falls silent once', 1, (answer) => (answer === 2 ? { stallAfter: 1000 } : {})),
+  bearable('a connection that drops after each megabyte', 0, () => ({ cutAfter: 2 ** 20 })),
+  bearable('ranges of a megabyte at most, and a connection that drops after each megabyte', 0, () => ({
+    maxRange: 2 ** 20,
+    cutAfter: 2 ** 20,
+  })),
+  bearable('ranges of status 200', 1, () => ({ hidesRange: true })),
+  bearable('wrong ranges that are hidden', 4, () => ({ misplacesRange: true })),
+  bearable('a refusal of each range', 1, () => ({ refusesRange: true })),
+  bearable('ranges of the compressed file', 1, () => ({ gzip: true })),
+  bearable('compression, and no ranges', 1, () => ({ gzip: true, ignoresRange: true })),
+  bearable('a wrong total in each range', 1, (_, body) => ({
+    headers: { 'content-range': `bytes 0-4194303/${body.length + 1}` },
+  })),
+  bearable('another range than was asked for, once', 4, (answer, body) =>
+    answer === 2 ? { headers: { 'content-range': `bytes 1-4194304/${body.length}` } } : {},
+  ),
+  bearable('no ranges', 0, () => ({ ignoresRange: true })),
+  bearable('no ranges, and a connection that drops once after two chunks', 3, (answer) => ({
+    ignoresRange: true,
+    ...(answer === 0 && { cutAfter: 2 * 2 ** 22 + 1000 }),
+  })),
+  bearable('a file that changes in mid-download, with another ETag', 4, (answer, body) =>
+    answer < 2 ? { body: flipped(body), etag: '"old"' } : {},
+  ),
+  bearable('a file that changes in mid-download, without an ETag', 4, (answer, body) => ({
+    etag: undefined,
+    ...(answer < 2 && { body: flipped(body) }),
+  })),
 ];
 
 /** Faults that end the download with an error. */
