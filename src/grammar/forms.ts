@@ -14,9 +14,7 @@ export interface StringForm {
   language: Language | null;
 }
 
-export interface NumberForm extends NumberRange {
-  kind: 'number';
-}
+export type NumberForm = NumberRange & { kind: 'number' };
 
 export interface ArrayForm {
   kind: 'array';

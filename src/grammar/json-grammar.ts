@@ -11,6 +11,7 @@ import {
   wordsOf,
 } from './forms.ts';
 import { ANY_INTEGER, ANY_NUMBER, CHARACTER, Grammar, type Rule, WS } from './grammar.ts';
+import { distinct } from './keyword-forms.ts';
 import type { Language, Languages } from './language.ts';
 import { numberLanguage } from './numbers.ts';
 import type { SchemaContext } from './schema-context.ts';
@@ -143,10 +144,11 @@ export class JsonGrammar {
 
   /** Unique elements: the values of a list, in its order; null: the elements are not a list of values. */
   #uniqueArray(form: ArrayForm, prefix: number, schemas: readonly Schema[]): Alternatives | null {
-    const elements = this.#forms.formsOf(schemas);
-    if (prefix > 0 || elements.some(({ kind }) => kind !== 'literal')) return null;
-    const members = elements.map((element) => ({
-      rule: this.#grammar.rule(this.#alternatives([element])),
+    const forms = this.#forms.formsOf(schemas);
+    const values = forms.flatMap((each) => (each.kind === 'literal' ? [each.value] : []));
+    if (prefix > 0 || values.length < forms.length) return null;
+    const members = distinct(values).map((value) => ({
+      rule: this.#grammar.rule([[literal(writeJson(value))]]),
       required: false,
     }));
     return [[literal('['), WS, this.#members(members, [], form, literal(']'))]];

@@ -11,6 +11,8 @@ type Node =
   | { kind: 'look'; of: Node; negative: boolean }
   | { kind: 'begin' | 'end' };
 
+type Anchors = readonly ('begin' | 'end' | undefined)[];
+
 const MAX_CHARACTERS = 4096;
 const MAX_NESTING = 64;
 /** Maximum look-aheads; each may double the states of the automaton. */
@@ -29,28 +31,30 @@ export function patternLanguage(languages: Languages, pattern: string): Language
 
 /**
  * Language that `node` matches, followed by `rest`: a look-ahead restricts what follows.
- * @param isBegun whether the beginning of the text has just been passed: `^` matches there again
+ * @param beside anchors between which and the node nothing lies: they match there again
  */
-function translate(languages: Languages, node: Node, rest: Language, isBegun = false): Language {
-  const { begin, end, all, and, empty, not, or, sequence, set } = languages;
+function translate(languages: Languages, node: Node, rest: Language, beside: Anchors = []): Language {
+  const { all, and, empty, not, or, sequence, set } = languages;
   switch (node.kind) {
     case 'begin':
-      return isBegun ? rest : sequence(begin, rest);
     case 'end':
-      return sequence(end, rest);
+      return beside.includes(node.kind) ? rest : sequence(languages[node.kind], rest);
     case 'set':
       return sequence(set(node.ranges), rest);
     case 'sequence': {
-      const begun = begunBefore(node.parts, isBegun);
-      return node.parts.reduceRight((after, part, i) => translate(languages, part, after, begun[i]), rest);
+      const begun = besideParts(node.parts, 'begin', beside);
+      const ending = besideParts(node.parts.toReversed(), 'end', beside).toReversed();
+      const join = (after: Language, part: Node, i: number) =>
+        translate(languages, part, after, [begun[i], ending[i]]);
+      return node.parts.reduceRight(join, rest);
     }
     case 'or': {
       const join = (after: Language) =>
-        or(...node.parts.map((part) => translate(languages, part, after, isBegun)));
+        or(...node.parts.map((part) => translate(languages, part, after, beside)));
       return hasLook(node) ? join(rest) : sequence(join(empty), rest);
     }
     case 'look': {
-      const ahead = translate(languages, node.of, all, isBegun);
+      const ahead = translate(languages, node.of, all, beside);
       return and(node.negative ? not(ahead) : ahead, rest);
     }
     case 'repeat':
@@ -70,12 +74,12 @@ function translateRepeat(
   return min === 1 ? once : or(rest, once);
 }
 
-/** Whether nothing but `^` and look-aheads precede each part at the beginning. */
-function begunBefore(parts: readonly Node[], isBegun: boolean): boolean[] {
-  let begun = isBegun;
+/** The anchor before each part, if nothing but look-aheads lies between them. */
+function besideParts(parts: readonly Node[], anchor: 'begin' | 'end', beside: Anchors): Anchors {
+  let last = beside.find((each) => each === anchor);
   return parts.map(({ kind }) => {
-    const before = begun;
-    begun = kind === 'begin' || (begun && kind === 'look');
+    const before = last;
+    last = kind === anchor || (last && kind === 'look') ? anchor : undefined;
     return before;
   });
 }
@@ -169,8 +173,9 @@ class PatternParser {
   }
 
   #atom(): Node {
-    if (this.#take('^')) return { kind: 'begin' };
-    if (this.#take('$')) return { kind: 'end' };
+    // Python's and Rust's anchors, too: clients write their patterns there.
+    if (this.#match(/\^|\\A/y)) return { kind: 'begin' };
+    if (this.#match(/\$|\\z/iy)) return { kind: 'end' };
     if (this.#take('.')) return { kind: 'set', ranges: complement(LINE_ENDS) };
     if (this.#take('[')) return { kind: 'set', ranges: this.#class() };
     if (this.#take('(')) return this.#group();
@@ -180,7 +185,7 @@ class PatternParser {
   #group(): Node {
     const look = this.#match(/\?([=!])/y);
     if (look && ++this.#looks > MAX_LOOKS) throw new UnknownPatternError('has too many look-aheads');
-    if (!look && !this.#match(/\?(?::|<[^=!][^>]*>)/y) && this.#pattern.charAt(this.#at) === '?')
+    if (!look && !this.#match(/\?(?::|P?<[^=!][^>]*>)/y) && this.#pattern.charAt(this.#at) === '?')
       throw new UnknownPatternError('has a look-behind or a flag');
     const of = this.#alternatives();
     this.#take(')');
@@ -229,7 +234,8 @@ class PatternParser {
     const shorthand = SHORTHANDS[letter.toLowerCase()];
     if (shorthand) return letter in SHORTHANDS ? shorthand : complement(shorthand);
     if (letter === 'b' && inClass) return one(8);
-    if (/[bBk1-9]/.test(letter)) throw new UnknownPatternError(`uses \\${letter}`);
+    // Other letters are literal in old JavaScript, and something else in every other language.
+    if (!(letter in CONTROLS) && /[a-z1-9]/i.test(letter)) throw new UnknownPatternError(`uses \\${letter}`);
     return one(CONTROLS[letter] ?? point);
   }
 
@@ -245,7 +251,7 @@ class PatternParser {
 function isValid(pattern: string): boolean {
   for (const flags of ['u', '']) {
     try {
-      return new RegExp(pattern, flags) instanceof RegExp;
+      return new RegExp(pattern.replaceAll('(?P<', '(?<'), flags) instanceof RegExp;
     } catch {
       // Without the flag, more escapes are allowed.
     }

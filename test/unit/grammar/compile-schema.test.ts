@@ -195,6 +195,7 @@ const BESIDE_OTHERS: Record<string, Schema> = {
     ],
   },
   'a format of integers without a type': { format: 'int32', minimum: -5 },
+  'anchors within anchors': { type: 'string', pattern: '^(?:(^ab$|c$)(?=$))$' },
 };
 
 test.each(Object.entries(BESIDE_OTHERS))('%s', (_, schema) => {
@@ -236,10 +237,10 @@ const PYDANTIC: Record<string, Schema> = {
     },
   },
   'a dictionary': { additionalProperties: { type: 'integer' }, type: 'object', minProperties: 1 },
-  'a set of an enum': {
+  'a set of enums that share a value': {
     type: 'array',
     uniqueItems: true,
-    items: { $ref: '#/$defs/E' },
+    items: { anyOf: [{ $ref: '#/$defs/E' }, { enum: ['b', 'c'] }] },
     $defs: { E: { enum: ['a', 'b'] } },
   },
 };
@@ -302,6 +303,7 @@ const UNENFORCEABLE: Record<string, [Schema, string]> = {
   ],
   'a word boundary': [{ type: 'string', pattern: String.raw`\bword\b` }, '.pattern'],
   'a back-reference': [{ type: 'string', pattern: String.raw`^(a|b)\1$` }, '.pattern'],
+  'an escape of another language': [{ type: 'string', pattern: String.raw`\x{41}` }, '.pattern'],
   'a pattern that is not one': [{ type: 'string', pattern: '^(a$' }, '.pattern'],
   'an unknown format': [{ type: 'string', format: 'colour' }, '.format'],
   'several names of a record': [

@@ -80,20 +80,20 @@ describe('chat completions', () => {
     expect(inputs.filter((input) => !input.isWellFormed())).toEqual(['\ud83dx']);
   });
 
-  test('a pattern is enforced', async () => {
-    const format = {
-      type: 'grammar' as const,
-      grammar: { syntax: 'regex' as const, definition: 'a|[0-9]{3}' },
-    };
-    const { client, engine } = await connect();
-    const tools = [{ ...run, custom: { ...run.custom, format } }];
-    await client.chat.completions.create({ model, messages, tools, tool_choice: 'required' });
-    for (const text of draws(engine))
-      for (const {
-        arguments: { input },
-      } of JSON.parse(text) as { arguments: { input: string } }[])
-        expect(input).toMatch(/^(a|[0-9]{3})$/);
-  });
+  test.each(['a|[0-9]{3}', '^(?P<a>a|[0-9]{3})$', String.raw`\A(a$|\d{3})\z`])(
+    'a pattern is enforced: %s',
+    async (definition) => {
+      const format = { type: 'grammar' as const, grammar: { syntax: 'regex' as const, definition } };
+      const { client, engine } = await connect();
+      const tools = [{ ...run, custom: { ...run.custom, format } }];
+      await client.chat.completions.create({ model, messages, tools, tool_choice: 'required' });
+      for (const text of draws(engine))
+        for (const {
+          arguments: { input },
+        } of JSON.parse(text) as { arguments: { input: string } }[])
+          expect(input).toMatch(/^(a|[0-9]{3})$/);
+    },
+  );
 
   test.each([
     [{ syntax: 'regex', definition: String.raw`\bword` }, 'tools[0].custom.format.grammar.definition'],
