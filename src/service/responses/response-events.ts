@@ -144,15 +144,19 @@ const encodeEvent = (event: Unnumbered, sequence: number): string =>
 
 /**
  * Encodes the events of a response that has ended, each text in one piece. `after`: the last number that the
- * client has. It may exceed the numbers here, because a live stream has an event for each token. The client
- * then gets the last event.
+ * client has, maybe of the live stream, which has an event for each token. The numbers after the last text
+ * are larger than all of its, so that no client misses the end.
  */
 export function replayResponse(response: ResponseObject, after: number): string {
-  // Each event is encoded before the next one changes its item.
-  const events = Array.from(eventsOf(response), encodeEvent);
-  const rest = events.slice(after + 1);
-  if (rest.length === 0) rest.push(encodeEvent(lastEvent(response), after + 1));
-  return rest.join('') + DONE;
+  const lastText = Array.from(eventsOf(response)).findLastIndex((event) => 'delta' in event);
+  const skipped = JSON.stringify(response.output).length;
+  let [text, sequence] = ['', 0];
+  for (const event of eventsOf(response)) {
+    if (lastText >= 0 && sequence === lastText + 1) sequence += skipped;
+    if (sequence > after) text += encodeEvent(event, sequence);
+    sequence++;
+  }
+  return text + DONE;
 }
 
 function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
@@ -182,12 +186,8 @@ function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
     }
     yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
   }
-  yield lastEvent(ended);
-}
-
-function lastEvent(ended: ResponseObject): Unnumbered {
   const status = ended.status as 'completed' | 'incomplete' | 'failed';
-  return { type: `response.${status}`, response: ended };
+  yield { type: `response.${status}`, response: ended };
 }
 
 type Event = OpenAI.Responses.ResponseStreamEvent;
@@ -210,14 +210,8 @@ interface OpenMessage {
   item: OpenAI.Responses.ResponseOutputMessage;
   part: OpenAI.Responses.ResponseOutputText;
 }
-interface OpenCall {
-  type: 'function_call';
-  item: OpenAI.Responses.ResponseFunctionToolCall;
-}
-interface OpenCustomCall {
-  type: 'custom_tool_call';
-  item: CustomToolCall;
-}
+type OpenCall = { type: 'function_call'; item: OpenAI.Responses.ResponseFunctionToolCall };
+type OpenCustomCall = { type: 'custom_tool_call'; item: CustomToolCall };
 type Open = OpenReasoning | OpenMessage | OpenCall | OpenCustomCall;
 
 /** Output items of one response while they are written, and the events that report them. */
@@ -345,18 +339,19 @@ function newReasoning(id: string, summarizes: boolean): OpenReasoning {
   const part: OpenReasoning['part'] = { type: 'reasoning_text', text: '' };
   const summary: OpenReasoning['summary'] = summarizes ? { type: 'summary_text', text: '' } : null;
   const type = 'reasoning';
-  return {
+  const item: OpenReasoning['item'] = {
+    id,
     type,
-    item: { id, type, summary: summary ? [summary] : [], content: [part], status },
-    part,
-    summary,
+    summary: summary ? [summary] : [],
+    content: [part],
+    status,
   };
+  return { type, item, part, summary };
 }
 
 function newMessage(id: string): OpenMessage {
   const part: OpenMessage['part'] = { type: 'output_text', text: '', annotations: [], logprobs: [] };
-  const type = 'message';
-  return { type, item: { id, type, role: 'assistant', status, content: [part] }, part };
+  return { type: 'message', item: { id, type: 'message', role: 'assistant', status, content: [part] }, part };
 }
 
 function newCall(id: string, callId: string, tool: ToolName): OpenCall {
