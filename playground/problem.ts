@@ -35,6 +35,7 @@ const SAID: Record<string, string> = {
   upstream_refused: 'The server of this model refused the site’s key. Choose another model.',
   insecure_context: 'The model runs only on pages with https, or on localhost.',
   browser_unsupported: 'This browser is too old for the model. Update it.',
+  connection_broken: 'The connection broke. Try again.',
   internal_error: 'Something went wrong. Reload the page, and try again.',
 };
 
@@ -43,8 +44,6 @@ const SAID: Record<string, string> = {
  * second one is the technical message.
  */
 export function problemOf(thrown: unknown): string {
-  // A TypeError is most likely a stream that broke, as when its page is left: each browser words it differently.
-  if (thrown instanceof TypeError) return `The connection broke. Try again.\n${thrown.message}`;
   const code = (thrown as { code?: unknown } | null)?.code;
   return inWords(typeof code === 'string' ? code : '', messageOf(thrown));
 }

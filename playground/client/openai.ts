@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import { nameBreaks } from './name-breaks.ts';
 import { handle } from './localtext.ts';
 import { ownRequestId } from './own-requests.ts';
 
@@ -28,10 +29,10 @@ async function fetchWithFreshKey(input: RequestInfo | URL, init?: RequestInit): 
   const headers = new Headers(init?.headers);
   headers.set('x-request-id', ownRequestId());
   const response = await fetch(input, { ...init, headers });
-  if (response.status !== 401) return response;
+  if (response.status !== 401) return nameBreaks(response);
   headers.set('x-request-id', ownRequestId());
   headers.set('authorization', `Bearer ${await renewKey()}`);
-  return await fetch(input, { ...init, headers });
+  return nameBreaks(await fetch(input, { ...init, headers }));
 }
 
 let known: Promise<string> | null = null;

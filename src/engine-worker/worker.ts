@@ -10,6 +10,8 @@ if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 /** Imports the engine only on `start()`: a helper worker does not need it. */
 const control: WorkerControl & HelperScript = {
+  load: () => import('./start-engine.ts').then(() => undefined),
+
   start: async (...args) => (await import('./start-engine.ts')).startEngine(...args),
 
   ping: () => Promise.resolve(),

@@ -5,6 +5,8 @@ import type { PageServices } from './page-services.ts';
  * Methods of the engine worker for the leader page, over Comlink. Everything else goes by `engine-port.ts`.
  */
 export interface WorkerControl {
+  /** Fetches the script of the engine. */
+  load(): Promise<void>;
   /**
    * Starts the engine; called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
    */

@@ -9,6 +9,7 @@ import {
 } from '#protocol';
 import { serverError, buildReplaced, abortable, delay, withTimeout, type ServiceError } from '#base';
 import { blockedMessage, onBlockedWorker, withTrustedWorkers } from '#browser';
+import { loadChunk } from '../load-chunk.ts';
 import { pageServices } from '../page-services/page-services.ts';
 import { LoadJournal } from './load-journal.ts';
 
@@ -114,9 +115,11 @@ async function spawn(
   const ended = new AbortController();
   try {
     await Promise.race([
-      control.start(
-        { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog, gpuAsked },
-        comlink.proxy({ ...pageServices(ended.signal), loads }),
+      loadChunk(control.load()).then(() =>
+        control.start(
+          { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog, gpuAsked },
+          comlink.proxy({ ...pageServices(ended.signal), loads }),
+        ),
       ),
       blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),

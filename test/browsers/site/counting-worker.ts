@@ -107,6 +107,7 @@ const control: WorkerControl = {
     listenDirectly(scope, (port) => servePort(port, started));
     resolveServing(started);
   },
+  load: () => Promise.resolve(),
   ping: () => Promise.resolve(),
 };
 

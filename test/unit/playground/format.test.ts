@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { bytes, prettyJson, timeLeft } from '../../../playground/format.ts';
+import { nameBreaks } from '../../../playground/client/name-breaks.ts';
 import { firstLine, problemOf } from '../../../playground/problem.ts';
 
 test.each([
@@ -51,7 +52,13 @@ test('a failure whose code says nothing to a visitor keeps its message', () => {
 
 test.each(['Error in input stream', 'network error', 'Load failed'])(
   '%s is told as a broken connection',
-  (said) => {
-    expect(problemOf(new TypeError(said))).toBe(`The connection broke. Try again.\n${said}`);
+  async (said) => {
+    const body = new ReadableStream({ start: (controller) => controller.error(new TypeError(said)) });
+    const error: unknown = await nameBreaks(new Response(body))
+      .text()
+      .catch((thrown: unknown) => thrown);
+    expect(problemOf(error)).toBe(`The connection broke. Try again.\n${said}`);
+    // A fault of the program.
+    expect(problemOf(new TypeError(said))).toBe(said);
   },
 );

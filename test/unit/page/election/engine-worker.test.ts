@@ -45,13 +45,16 @@ test.each([
 });
 
 /** A page whose workers fail as soon as they are told to start, and whose server answers nothing. */
-function failingPage() {
+function failingPage(refusal?: string) {
   const asked: string[] = [];
   const ended: EventTarget[] = [];
   class FailingWorker extends EventTarget {
     // Comlink releases its proxy, whenever that is collected, without ports.
-    postMessage(_: unknown, ports?: MessagePort[]): void {
+    postMessage({ id }: { id: string }, ports?: MessagePort[]): void {
       if (!ports) return;
+      const value = { isError: true, value: { name: 'TypeError', message: refusal } };
+      const data = { id, type: 'HANDLER', name: 'throw', value };
+      if (refusal) this.dispatchEvent(new MessageEvent('message', { data }));
       for (const port of ports) port.close();
       void sleep(100).then(() => this.dispatchEvent(new Event('error')));
     }
@@ -127,6 +130,11 @@ test.each([
     expect(asked).toContainEqual(['/worker.js', 'reload']);
   },
 );
+
+test('a worker whose server no longer has the engine’s script is told as a new build', async () => {
+  failingPage('Failed to fetch dynamically imported module');
+  expect((await startAndLeave(50_000)).error).toMatchObject({ code: 'build_replaced' });
+});
 
 test('a tab that leaves waits neither for its worker nor for the server', async () => {
   const { asked, ended } = failingPage();
