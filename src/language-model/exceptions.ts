@@ -6,11 +6,21 @@ export class V1Error extends Error {
   readonly code: string | null;
 
   constructor(status: number, { message, code = null }: { message?: string; code?: string | null } = {}) {
-    super(message ?? `/v1 answered with the status ${status}.`);
+    super(message === undefined ? `/v1 answered with the status ${status}.` : inOwnNames(message));
     this.status = status;
     this.code = code;
   }
 }
+
+/** Replaces names of the request's fields by those that the page has used. */
+const inOwnNames = (message: string): string =>
+  message
+    .replaceAll(/`messages[^`]*`/g, '`input`')
+    .replaceAll('`guided_json', '`responseConstraint')
+    .replaceAll('`max_completion_tokens`', '`maxTokens`')
+    .replaceAll(/(?<=`tools\[\d+\])\.function(\.parameters)?/g, (_, schema) =>
+      schema ? '.inputSchema' : '',
+    );
 
 export const invalidState = (): DOMException =>
   new DOMException('The document is not active.', 'InvalidStateError');

@@ -12,7 +12,7 @@ export interface FakeReplyOf {
   toolCalls?: { name: string; arguments: string }[];
   finish?: string;
   /** Status of a failed answer, with its code. */
-  error?: { status: number; code?: string };
+  error?: { status: number; code?: string; message?: string };
   /** The stream never ends. */
   hangs?: boolean;
   /** The stream ends before its last line. */

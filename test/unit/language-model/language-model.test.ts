@@ -577,6 +577,23 @@ describe('a prompt', () => {
   });
 
   test.each([
+    ['`messages[0].content[1].image_url.url` must be', '`input` must be'],
+    [
+      '`guided_json.properties.a` and `max_completion_tokens`',
+      '`responseConstraint.properties.a` and `maxTokens`',
+    ],
+    [
+      '`tools[1].function.parameters.type` or `tools[1].function.name`',
+      '`tools[1].inputSchema.type` or `tools[1].name`',
+    ],
+  ])('that /v1 refuses for %s is refused for %s', async (message, expected) => {
+    const { replies } = install();
+    const session = await LanguageModel.create();
+    replies.push({ error: { status: 400, message } });
+    await expect(session.prompt('lost')).rejects.toThrow(expected);
+  });
+
+  test.each([
     [{ error: { status: 401 } }, 'NotAllowedError'],
     [{ error: { status: 400, code: 'invalid_json_schema' } }, 'NotSupportedError'],
     [{ error: { status: 500, code: 'engine_failed' } }, 'UnknownError'],
