@@ -6,11 +6,12 @@ import type { CatalogExtension } from './parse-catalog.ts';
 interface GgufBuild {
   /** Value of `model` in requests. */
   id: string;
-  license: string;
+  /** Default: Apache-2.0. */
+  license?: string;
   repository: string;
   /** Commit of the repository. */
   revision: string;
-  file: string;
+  /** Size of the file `…-Q4_K_M.gguf`, named after the repository `…-GGUF`. */
   bytes: number;
   sha256: string;
   /** Layers with attention × key-value heads × (key + value size). */
@@ -34,25 +35,16 @@ const QWEN = {
 };
 
 function gguf(build: GgufBuild): CatalogModel {
-  const { id, repository, revision, file, bytes, sha256, defaults, ...fields } = build;
-  const hub = {
-    repository,
-    revision,
-    folder: id,
-    files: [file],
-    sha256: { [file]: sha256 },
-    approximateBytes: bytes,
-  };
+  const { id, repository, revision, bytes: approximateBytes, sha256, defaults, ...fields } = build;
+  const file = repository.replace(/.*\/(.*)-GGUF$/, '$1-Q4_K_M.gguf');
+  const hashes = { [file]: sha256 };
+  const hub = { repository, revision, folder: id, files: [file], sha256: hashes, approximateBytes };
   const variant = ggufOnHub(`${id}-q4_k_m`, hub, { sampling: DEFAULT_SAMPLING, ...fields });
   return { id, kind: 'chat', created, variants: [variant], ...(defaults && { defaults }) };
 }
 
-const gemma4 = mlc({
-  id: 'gemma-4-E2B-it-q4f16_1-MLC',
-  memoryMiB: 3387.37,
-  approximateBytes: 2.9e9,
-  chunk: 'cs512',
-});
+const gemma4Id = 'gemma-4-E2B-it-q4f16_1-MLC';
+const gemma4 = mlc({ id: gemma4Id, memoryMiB: 3387.37, approximateBytes: 2.9e9, chunk: 'cs512' });
 
 /**
  * Small chat models on the model hub, for `extendCatalog()`. They are not in the default catalog, and localtext's
@@ -65,7 +57,6 @@ export const hubModels: CatalogExtension = {
       license: 'LicenseRef-LFM1.0',
       repository: 'LiquidAI/LFM2.5-350M-GGUF',
       revision: 'bb7ee58b243e4cede04187e323e760b04f8a0091',
-      file: 'LFM2.5-350M-Q4_K_M.gguf',
       bytes: 229312224,
       sha256: '7e6f72643caafc9a68256686638c4d7916f2cec76d1df478d4c3ddcd95a6aed4',
       kvValues: 6 * 8 * (64 + 64),
@@ -76,40 +67,32 @@ export const hubModels: CatalogExtension = {
     }),
     gguf({
       id: 'granite-4.0-350m',
-      license: 'Apache-2.0',
       repository: 'ibm-granite/granite-4.0-350m-GGUF',
       revision: 'b8208a86a58427e1739265318028eb5895b74bf2',
-      file: 'granite-4.0-350m-Q4_K_M.gguf',
       bytes: 236985760,
       sha256: '771c588a49607f274a2bba3185733607ebe6f74b996ab90e2d6bee0d98bcec52',
       kvValues: 28 * 4 * (64 + 64),
     }),
     gguf({
       id: 'smollm2-360m-instruct',
-      license: 'Apache-2.0',
       repository: 'bartowski/SmolLM2-360M-Instruct-GGUF',
       revision: 'ab928a97ee49f3a015f35194879f68211291d6ca',
-      file: 'SmolLM2-360M-Instruct-Q4_K_M.gguf',
       bytes: 270590880,
       sha256: '2fa3f013dcdd7b99f9b237717fa0b12d75bbb89984cc1274be1471a465bac9c2',
       kvValues: 32 * 5 * (64 + 64),
     }),
     gguf({
       id: 'qwen3.5-0.8b',
-      license: 'Apache-2.0',
       repository: 'unsloth/Qwen3.5-0.8B-GGUF',
       revision: '6ab461498e2023f6e3c1baea90a8f0fe38ab64d0',
-      file: 'Qwen3.5-0.8B-Q4_K_M.gguf',
       bytes: 532517120,
       sha256: 'bd258782e35f7f458f8aced1adc053e6e92e89bc735ba3be89d38a06121dc517',
       ...QWEN,
     }),
     gguf({
       id: 'qwen3.5-2b',
-      license: 'Apache-2.0',
       repository: 'unsloth/Qwen3.5-2B-GGUF',
       revision: 'f6d5376be1edb4d416d56da11e5397a961aca8ae',
-      file: 'Qwen3.5-2B-Q4_K_M.gguf',
       bytes: 1280835840,
       sha256: 'aaf42c8b7c3cab2bf3d69c355048d4a0ee9973d48f16c731c0520ee914699223',
       ...QWEN,

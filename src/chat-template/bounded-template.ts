@@ -6,6 +6,7 @@ import { strftime } from './strftime.ts';
 import { LIST_FILTERS } from './template-lists.ts';
 import {
   COMPARED,
+  COMPUTED,
   HELD,
   KEY,
   keyOf,
@@ -239,17 +240,27 @@ class BoundedInterpreter extends Interpreter {
     const items = node?.[LOOPED];
     const value = items ? this.#looped(known, items) : known;
     this.#measure(value);
+    if (node?.[COMPUTED] && value.type === 'IntegerValue' && !Number.isSafeInteger(Number(value.value)))
+      throw new Error('it computes with whole numbers beyond 2^53, which would be rounded');
     if (node?.[COMPARED]) return this.#unmarked(value);
     return node?.[SHOWN] && value.type === 'BooleanValue' ? this.#toText(value) : value;
   }
 
-  /** Removes the marks from a text, a list of texts or the keys of a dictionary. */
+  /**
+   * Removes the marks from a text, a list of texts or the keys of a dictionary, and the text from a number. A whole
+   * number is a BigInt then, which is compared exactly.
+   */
   #unmarked(value: Value): Value {
     const { plain } = this.#bounds;
     const inner: unknown = value.value;
     if (typeof inner === 'string') {
       const text = plain(inner);
       return text === inner ? value : toValue(text);
+    }
+    const number: unknown = inner?.valueOf();
+    if (typeof number === 'number' && number !== inner) {
+      const exact = value.type === 'IntegerValue' ? BigInt(String(inner)) : number;
+      return Object.assign(Object.create(value) as Value, { value: exact });
     }
     if (Array.isArray(inner) && inner.some(isMarked))
       return new ListValue((inner as Value[]).map((item) => this.#unmarked(item)));

@@ -23,6 +23,8 @@ export interface Node {
   [OPERATION]?: Operation;
   /** Set for what is compared: without the marks of clients' characters. */
   [COMPARED]?: true;
+  /** Set for arithmetic and its operands: whole numbers that the library rounds are refused. */
+  [COMPUTED]?: true;
   /** Set if the node's value is written into the text. */
   [SHOWN]?: true;
   operator?: { type: string; value: string };
@@ -63,6 +65,8 @@ export const LOOPED = Symbol('looped');
 export const SHOWN = Symbol('shown');
 /** Marks nodes that are compared. */
 export const COMPARED = Symbol('compared');
+/** Marks arithmetic and its operands. */
+export const COMPUTED = Symbol('computed');
 /** Marks nodes that the library cannot evaluate. */
 export const OPERATION = Symbol('operation');
 
@@ -103,6 +107,7 @@ const OPERATORS = new Map([
 ]);
 const SYMBOLS = [...OPERATORS.values()];
 const COMPARISONS: ReadonlySet<string> = new Set([...SYMBOLS, 'not in']);
+const ARITHMETIC: ReadonlySet<string> = new Set(['+', '-', '*', '/', '//', '%', '**']);
 const isOwnTest = (name: string): boolean => name === 'float' || OPERATORS.has(name);
 
 const NOT = 'not ';
@@ -268,6 +273,8 @@ function allowOperator(node: Node): void {
   const name = operator?.value ?? '';
   if (!left || !right) return;
   if (COMPARISONS.has(name)) for (const operand of [left, right]) operand[COMPARED] = true;
+  if (ARITHMETIC.has(name))
+    for (const each of name === '%' ? [node, left] : [node, left, right]) each[COMPUTED] = true;
   if (name === '~') Object.assign(node, { left: written(left), right: written(right) });
   if (!['%', '*'].includes(name)) return;
   const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];

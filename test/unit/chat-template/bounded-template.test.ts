@@ -88,6 +88,8 @@ test.each([
   ['has many spaces', `{{ messages[0].content }}${' '.repeat(100_000)}x`, /spaces in a row/],
   ['is long', 'x'.repeat(2 ** 20 + 1), /more than 1048576 characters/],
   ['refuses', "{{ raise_exception('no users') }}", /no users/],
+  ['rounds a whole number', '{{ 9007199254740991 + 2 }}', /beyond 2\^53/],
+  ['formats hexadecimal digits as a decimal number', "{{ '%d' % '0x10' }}", /does not know %d/],
   ['formats a wide number', "{{ '%999999999d' % 1 }}", /does not know %9/],
   ['has a filter that no model uses', '{{ [1] | batch(2) }}', /batch/],
   ['has a method that no model uses', "{{ 'ab'.zfill(9) }}", /./],

@@ -475,6 +475,10 @@ test('numbers of arguments keep their text, and keys their order', () => {
   expect(ask(`${name}{{ "%s,%d" % ((${id}), (${id})) }} "{{ ${id} }}" {{ ${id} | string | tojson }}`)).toBe(
     'f2512292042121000001,2512292042121000001 "2512292042121000001" "2512292042121000001"',
   );
+  const next = '2512292042121000002';
+  expect(ask(`${name}{{ (${id}) == (${id}) }} {{ (${id}) == ${next} }} {{ '%d' % (${id}) }}`)).toBe(
+    'fTrue False 2512292042121000001',
+  );
   expect(ask(`${name}{{ c.function | tojson | tojson }}`)).toContain(
     String.raw`{\"id\": 2512292042121000001, \"2\": 1.0`,
   );

@@ -203,9 +203,7 @@ describe('keys', () => {
   test.each([
     ['label', ''],
     ['expiresAt', NaN],
-    ['expiresAt', Infinity],
     ['models', 'amber-phoenix-4'],
-    ['models', [1]],
     ['deviceOnly', 'no'],
     ['limit', { inFlight: 1 }],
     ['limits.requestsPerMinute', { requestsPerMinute: 0 }],
