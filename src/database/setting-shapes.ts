@@ -3,13 +3,12 @@ import { KINDS, type ModelKind } from '#jobs';
 
 const text = z.string();
 const number = z.number();
-const MODEL_KINDS = Object.values(KINDS).flatMap<ModelKind>(({ models }) => models);
+const kinds = Object.values(KINDS).flatMap<ModelKind>(({ models }) => models);
 
 /** The fields that readers of a variant rely on. The engine checks its own. */
 const file = z.looseObject({ path: text, bytes: number, sha256: text });
 const variant = z.looseObject({ engine: text, name: text, contextLength: number, files: z.array(file) });
-const variants = z.array(variant);
-const model = z.looseObject({ id: text, kind: z.enum(MODEL_KINDS), created: number, variants });
+const model = z.looseObject({ id: text, kind: z.enum(kinds), created: number, variants: z.array(variant) });
 const models = z.array(model);
 const facts = z.looseObject({ capabilities: z.array(text) });
 const added = z.looseObject({ id: text, name: text, bytes: number, created: number });
@@ -33,11 +32,8 @@ export type SettingName = keyof typeof SHAPES;
 export function knownPart(name: SettingName, stored: unknown): unknown {
   const isKnown = (value: unknown, shape: z.ZodMiniType): boolean => {
     const { success, error } = shape.safeParse(value);
-    if (!success)
-      console.warn(
-        `localtext: the stored setting ${name}, or an entry of it, is left out, as it has an unknown shape. Another script or build has written it.`,
-        error,
-      );
+    const message = `localtext: the stored setting ${name}, or an entry of it, is left out, as it has an unknown shape. Another script or build has written it.`;
+    if (!success) console.warn(message, error);
     return success;
   };
   const shape = SHAPES[name];

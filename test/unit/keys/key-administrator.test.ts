@@ -204,12 +204,9 @@ describe('keys', () => {
     ['label', ''],
     ['expiresAt', NaN],
     ['models', 'amber-phoenix-4'],
-    ['deviceOnly', 'no'],
     ['limit', { inFlight: 1 }],
     ['limits.requestsPerMinute', { requestsPerMinute: 0 }],
-    ['limits.tokensPerMinute', { tokensPerMinute: 0.5 }],
     ['limits.inFlight', { inFlight: NaN }],
-    ['limits.inFlight', { inFlight: '5' }],
     ['limits.requestsPerHour', { requestsPerHour: 5 }],
   ])('refuses to issue a key for %s %j, and names the field', async (path, value) => {
     const options = { label: 'a', [path.replace(/\..*/, '')]: value };
