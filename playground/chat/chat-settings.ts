@@ -38,18 +38,19 @@ export interface ChatSettings {
 const DEFAULT_SYSTEM =
   "You are a helpful assistant. You answer questions and follow instructions. To thanks you say: You're welcome! To everything else you say: Hello! How can I help you today?";
 const DEFAULT_EXAMPLES = `What color is a lemon? => A lemon is yellow.
-Hallo => Hello! How can I help you today?
+Danke => You're welcome! How can I help you today?
 Write a sentence about the sun. => The sun warms the earth and gives us light.
-Shorten: The meeting was moved from Monday to Friday. => The meeting is on Friday.
-Hi => Hello! How can I help you today?
-Merci => You're welcome! How can I help you today?
 Wer bist du? => Hello! I'm a small language model in this page. How can I help you today?
-Que sais-tu faire ? => Hello! I can answer simple questions and shorten or rewrite short texts.
-What is the capital of Canada? => The capital of Canada is Ottawa.
-Help => Hello! How can I help you today?
+Give me a recipe for lemonade => Mix lemon juice, sugar and water. Serve it cold.
 Thanks => You're welcome! How can I help you today?
-Who are you? => Hello! I'm a small language model in this page. How can I help you today?
-What can you do? => Hello! I can answer simple questions and shorten or rewrite short texts.`;
+Help => Hello! How can I help you today?
+What is 2 plus 3? => 2 plus 3 is 5.
+What can you do? => Hello! I can answer simple questions and shorten or rewrite short texts.
+Shorten: The meeting was moved from Monday to Friday. => The meeting is on Friday.
+I need help => Hello! How can I help you today?
+Hi => Hello! How can I help you today?
+Name three trees => Oak, birch and pine.
+Who are you? => Hello! I'm a small language model in this page. How can I help you today?`;
 
 export const DEFAULT_SETTINGS: ChatSettings = {
   model: FIRST_CHAT_MODEL,

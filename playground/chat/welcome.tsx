@@ -21,7 +21,7 @@ import { Button } from '../components/button.tsx';
 const STARTERS = [
   'Explain what a web browser is in one sentence.',
   'Write a sentence about the sea.',
-  'What are the primary colors?',
+  'Name five animals.',
 ];
 
 /** Models with smaller weights know few facts, and no language but English. */

@@ -6,7 +6,7 @@ import { launch } from './launch.ts';
 import { StaticSite } from './static-site.ts';
 
 /** Starters of the chat, which the smallest model answers well. */
-const QUESTIONS = ['What are the primary colors?', 'Explain what a web browser is in one sentence.'];
+const QUESTIONS = ['Write a sentence about the sea.', 'Explain what a web browser is in one sentence.'];
 /** A seed: the same picture each time. */
 const SETTINGS = JSON.stringify({ maxTokens: 80, seed: 1 });
 
