@@ -133,8 +133,11 @@ function checkVariant(
     fault('engine', `makes ${KINDS[usual].noun} model, and ${id} is for ${kind}`);
   if (rules?.memory && variant.files.length === 0 && !variant.hub)
     fault('files', 'must name at least one file, or a hub repository');
+  const adapters = variant.files.flatMap(({ role, sha256 }) => (role === 'adapter' ? [sha256] : []));
+  if (new Set(adapters).size < adapters.length)
+    fault('files', 'must have each adapter once: two have the same SHA-256');
   const parts = variant.files.filter(({ role }) => role === undefined);
-  if (parts.length !== 1 && variant.files.some(({ role }) => role === 'adapter'))
+  if (parts.length !== 1 && adapters.length > 0)
     fault('files', 'must have one file of the model beside its adapters');
 }
 

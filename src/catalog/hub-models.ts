@@ -43,8 +43,7 @@ function gguf(build: GgufBuild): CatalogModel {
   return { id, kind: 'chat', created, variants: [variant], ...(defaults && { defaults }) };
 }
 
-const gemma4Id = 'gemma-4-E2B-it-q4f16_1-MLC';
-const gemma4 = mlc({ id: gemma4Id, memoryMiB: 3387.37, approximateBytes: 2.9e9, chunk: 'cs512' });
+const gemma = { id: 'gemma-4-E2B-it-q4f16_1-MLC', memoryMiB: 3387.37, approximateBytes: 2.9e9 };
 
 /**
  * Small chat models on the model hub, for `extendCatalog()`. They are not in the default catalog, and localtext's
@@ -97,6 +96,6 @@ export const hubModels: CatalogExtension = {
       sha256: 'aaf42c8b7c3cab2bf3d69c355048d4a0ee9973d48f16c731c0520ee914699223',
       ...QWEN,
     }),
-    { id: 'gemma-4-e2b', kind: 'chat', created, variants: [gemma4] },
+    { id: 'gemma-4-e2b', kind: 'chat', created, variants: [mlc({ ...gemma, chunk: 'cs512' })] },
   ],
 };

@@ -12,6 +12,7 @@ import { ggufVariant, modelOf, serverVariant } from '../../support/catalogs.ts';
 const gguf = ggufVariant('own-q8', {
   files: [{ path: 'own/model.gguf', bytes: 5, sha256: 'a'.repeat(64) }],
 });
+const lora = { ...gguf.files[0], path: 'own/lora.gguf', role: 'adapter' };
 const server = serverVariant('our-server', 'https://models.example.com/v1', { model: 'large' });
 const own = modelOf('own-1', [gguf]);
 const catalog = (model: object, more: object = {}): unknown => ({
@@ -130,13 +131,11 @@ test.each<[string, unknown, RegExp]>([
   [
     'an adapter of a split model',
     withVariant({
-      files: [
-        ...['own/1.gguf', 'own/2.gguf'].map((path) => ({ ...gguf.files[0], path })),
-        { ...gguf.files[0], path: 'own/adapter.gguf', role: 'adapter' },
-      ],
+      files: [...['own/1.gguf', 'own/2.gguf'].map((path) => ({ ...gguf.files[0], path })), lora],
     }),
     /variants\[0\]\.files: must have one file of the model beside its adapters/,
   ],
+  ['adapters twice', withVariant({ files: [...gguf.files, lora, lora] }), /must have each adapter once/],
   ['an adapter alone', withFile({ role: 'adapter' }), /files: must have one file of the model/],
   [
     'dimensions without pooling',
