@@ -112,6 +112,8 @@ class PatternParser {
   #at = 0;
   #depth = 0;
   #looks = 0;
+  /** Whether a class has a `[` that is not escaped. */
+  #nests = false;
 
   constructor(languages: Languages, pattern: string) {
     this.#languages = languages;
@@ -179,6 +181,9 @@ class PatternParser {
     if (this.#take('.')) return { kind: 'set', ranges: complement(LINE_ENDS) };
     if (this.#take('[')) return { kind: 'set', ranges: this.#class() };
     if (this.#take('(')) return this.#group();
+    // Rust's and POSIX's `[[:alpha:]]` and `[a[bc]]`: JavaScript reads the second `]` as a letter.
+    if (this.#nests && this.#pattern.charAt(this.#at) === ']')
+      throw new UnknownPatternError('has a class within a class');
     return { kind: 'set', ranges: this.#take('\\') ? this.#escape(false) : one(this.#point()) };
   }
 
@@ -212,6 +217,7 @@ class PatternParser {
   }
 
   #member(): Ranges {
+    this.#nests ||= this.#pattern.charAt(this.#at) === '[';
     return this.#take('\\') ? this.#escape(true) : one(this.#point());
   }
 

@@ -17,7 +17,9 @@ export function toConstraint(value: object): Constraint {
   if (interfaceOf(value) === 'RegExp') {
     // Each flag but the lack of it only allows more texts.
     const { source, flags } = value as RegExp;
-    if (flags.includes('v')) throw notSupported('An expression with the flag `v` cannot be enforced.');
+    // Without the flag, the braces repeat a letter.
+    if (flags.includes('v') || (!flags.includes('u') && /\\[upP]\{/.test(source)))
+      throw notSupported(`/${source}/${flags} cannot be enforced. Use the flag \`u\`.`);
     const guidance = `Answer with text that matches the regular expression /${source}/.`;
     return { schema: { type: 'string', pattern: wholeReply(source) }, guidance, isText: true };
   }

@@ -17,7 +17,7 @@ import { toMessages, toRawMessages, type Content, type RawMessage } from './prom
 import { toPromptOptions, type PromptOptions } from './prompt-options.ts';
 import { JsonStringDecoder, withPrefix, type Constraint } from './response-constraint.ts';
 import type { Tool } from './tools.ts';
-import { toDictionary, toSignal } from './web-idl.ts';
+import { toDictionary, toSignal, toText } from './web-idl.ts';
 import { isTooLong, V1Client, type ReplyEnd, type V1Request } from './v1-client.ts';
 
 export interface SessionParts {
@@ -263,7 +263,7 @@ export class Session extends EventTarget {
   /** @throws what the tool throws */
   async #call(call: V1ToolCall): Promise<V1Message> {
     const result = await this.#toolOf(call).execute?.(toArguments(call.function.arguments));
-    return { role: 'tool', tool_call_id: call.id, content: String(result) };
+    return { role: 'tool', tool_call_id: call.id, content: toText(result) };
   }
 
   async #stream(

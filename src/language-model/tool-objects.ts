@@ -2,45 +2,49 @@ import { isImageSource } from './image-url.ts';
 import { interfaceOf, toDictionary, toEnum, toObject, toSequence, type Dictionary } from './web-idl.ts';
 import { notSupported } from './exceptions.ts';
 
-/** A call of a tool: one that the page runs, or an earlier one in a prompt. */
-export class LanguageModelToolCall {
+/** Chrome names the id of a call `callID`, the explainer `callId`. */
+class OfCall {
   readonly callID: string;
+  readonly callId: string;
   readonly name: string;
+
+  constructor(init: unknown) {
+    const { callID, callId = callID, name } = toInit(init, 'name');
+    if (callId === undefined) throw new TypeError('The member callId is required.');
+    this.callID = this.callId = String(callId);
+    this.name = String(name);
+  }
+}
+
+/** A call of a tool: one that the page runs, or an earlier one in a prompt. */
+export class LanguageModelToolCall extends OfCall {
   readonly arguments: object | null;
 
   constructor(init: unknown) {
-    const { arguments: given, ...members } = toInit(init, 'callID', 'name');
-    this.callID = String(members['callID']);
-    this.name = String(members['name']);
+    super(init);
+    const { arguments: given } = toInit(init);
     this.arguments = given === undefined ? null : toObject(given, 'arguments');
   }
 }
 
 /** What a tool has returned. */
-export class LanguageModelToolSuccess {
-  readonly callID: string;
-  readonly name: string;
+export class LanguageModelToolSuccess extends OfCall {
   readonly result: readonly { type: string; value: unknown }[];
 
   constructor(init: unknown) {
-    const { callID, name, result } = toInit(init, 'callID', 'name', 'result');
-    this.callID = String(callID);
-    this.name = String(name);
+    super(init);
+    const { result } = toInit(init, 'result');
     this.result = Object.freeze(toSequence(result, 'result').map(toResult));
   }
 }
 
 /** Why a tool has failed. */
-export class LanguageModelToolError {
-  readonly callID: string;
-  readonly name: string;
+export class LanguageModelToolError extends OfCall {
   readonly errorMessage: string;
 
   constructor(init: unknown) {
-    const { callID, name, errorMessage } = toInit(init, 'callID', 'name', 'errorMessage');
-    this.callID = String(callID);
-    this.name = String(name);
-    this.errorMessage = String(errorMessage);
+    super(init);
+    this.errorMessage = String(toInit(init, 'errorMessage')['errorMessage']);
   }
 }
 

@@ -266,6 +266,11 @@ const RULES = [
         : formula,
   ),
   rule(String.raw`${START}(\d{1,9}),(\d{1,2})(?= ?(?:%|°|[a-zA-Z]{1,2}${STOP}))`, '$1.$2'),
+  rule(String.raw`(?<=\p{L})0\d{1,30}(?![\d.,:])`, (digits) => ` ${spelled(digits)}`),
+  // Commas that group no thousands.
+  rule(String.raw`(?<![\d.,])\d{1,30}(?:,\d{1,30}){1,99}(?![\d,])`, (numbers) =>
+    /^\d{1,3}(?:,\d{3})+$/.test(numbers) ? numbers : numbers.replaceAll(',', ', '),
+  ),
   rule(
     String.raw`${START}(\d{1,15}(?:\.\d{1,15})?)[eE]([+-]?\d{1,3})${STOP}`,
     (_, number, power = '') => `${number} times 10 to the power of ${minus(power)}`,

@@ -279,20 +279,18 @@ export class Lexicon {
     if (!isHead || others.length > 0)
       return plain.split('.').flatMap((part) => this.#numberWords(partWords(part)));
     if (currency !== null && (fraction ?? '').length < 3) return this.#amount(plain, currency);
-    return this.#numberWords(numberWords(plain, isOrdinal));
+    const read = this.#numberWords(numberWords(plain, isOrdinal));
+    return currency === null ? read : [this.#withCurrency(read.join(' '), currency)];
   }
 
   /** Digits inside a word: "B52", "A380". */
   #groupOfDigits(digits: string): string[] {
     if (digits.startsWith('0') || digits.length > 3) return this.#numberWords(spelled(digits));
     if (digits.length < 3 || digits.endsWith('00')) return this.#numberWords(cardinal(digits));
-    const [first = '', second = '', third = ''] = digits;
-    if (second !== '0')
-      return [...this.#numberWords(cardinal(first)), ...this.#numberWords(cardinal(second + third))];
     return [
-      ...this.#numberWords(cardinal(first)),
-      ...[this.#lookup('O', '', -2, null) ?? []].flat(),
-      ...this.#numberWords(cardinal(third)),
+      ...this.#numberWords(cardinal(digits.slice(0, 1))),
+      ...(digits[1] === '0' ? [this.#lookup('O', '', -2, null) ?? []].flat() : []),
+      ...this.#numberWords(cardinal(digits.slice(1))),
     ];
   }
 
@@ -300,7 +298,8 @@ export class Lexicon {
     const units = own(CURRENCIES, currency) ?? ['', ''];
     const amounts = number
       .split('.')
-      .map((count, at) => ({ count: (count || '0').replace(/^0+(?=\d)/, ''), unit: units[at] ?? '' }));
+      .map((count, at) => (at === 0 ? count || '0' : count.padEnd(2, '0')))
+      .map((count, at) => ({ count: count.replace(/^0+(?=\d)/, ''), unit: units[at] ?? '' }));
     const [whole, part] = amounts;
     const read = !part ? amounts : part.count === '0' ? [whole] : whole?.count === '0' ? [part] : amounts;
     return read.flatMap((amount, at) => {

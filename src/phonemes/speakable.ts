@@ -26,8 +26,7 @@ const SITE_ENDINGS =
 const FILE_ENDINGS =
   'md|txt|js|mjs|cjs|ts|tsx|jsx|json|html?|css|py|rb|rs|go|java|cpp|sh|ya?ml|toml|xml|csv|tsv|sql|log|ini|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|webp|mp3|mp4|wav|zip|tar|gz|exe|dll|iso|gguf|onnx|wasm';
 
-const URL_TEXT =
-  /\b(?:https?|ftp):\/\/(?:www\.)?([^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])|\bwww\.([^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/giu;
+const URL_TEXT = /\b(?:(?:https?|ftp):\/\/(?:www\.)?|www\.)([^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/giu;
 const EMAIL = /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/gu;
 
 const BARE_SITE = new RegExp(
@@ -65,18 +64,29 @@ const foldLetters = (text: string): string =>
       return FOLDED[base] ?? base;
     });
 
-const withoutHtml = (text: string): string =>
-  text
+/** Elements inside a word. */
+const INLINE = /^(?:[abisu]|em|strong|code|span|sub|sup|mark|small|kbd|del|ins)$/i;
+/** Elements that HTML lets have no end. */
+const UNENDED = /^(?:area|br|col|dd|dt|hr|img|input|li|link|meta|option|p|source|t[dhr]|wbr)$/i;
+
+function withoutHtml(text: string): string {
+  const ends = text.matchAll(/<\/([a-z][a-z\d-]{0,20})\s{0,9}>/gi);
+  const ended = new Set(Array.from(ends, ([, name = '']) => name.toLowerCase()));
+  return text
     .replaceAll(/<!--[^]{0,2000}?-->/g, '')
     .replaceAll(/<(?=(?:https?:\/\/|mailto:|[\w.+-]{1,64}@))(?:mailto:)?([^<>\s]{1,2000})>/g, '$1')
-    .replaceAll(/<\/?([a-z][a-z\d-]{0,20})(?:\s[^<>\n]{0,500})?\/?>/gi, (_, name: string) =>
-      /^(?:[abisu]|em|strong|code|span|sub|sup|mark|small|kbd|del|ins)$/i.test(name) ? '' : ' ',
-    )
+    .replaceAll(/<\/?([a-z][a-z\d-]{0,20})(?:\s[^<>\n]{0,500})?\/?>/gi, (tag, name: string) => {
+      // Others are placeholders, types and comparisons: `<url>`, `List<int>`, `a<b && c>d`.
+      const isTag = /^<\/|\/>$/.test(tag) || UNENDED.test(name) || ended.has(name.toLowerCase());
+      if (!isTag) return tag === `<${name}>` ? ` ${name} ` : tag;
+      return INLINE.test(name) ? '' : ' ';
+    })
     .replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,6}));/gi, (entity, decimal, hex, name: string) => {
       const code = decimal ? Number(decimal) : Number.parseInt(hex ?? '', 16);
       if (name) return own(ENTITIES, name) ?? entity;
       return code <= 0x10ffff ? String.fromCodePoint(code).toWellFormed() : ' ';
     });
+}
 
 /** Removes spaces and tabs at the ends. A pattern would take time with the square of their number. */
 function trimBlanks(text: string): string {
@@ -132,9 +142,7 @@ const plainLetters = (text: string): string =>
 /** @returns the text as it is spoken; line breaks end sentences */
 export function toSpeakable(text: string): string {
   const plain = withoutHtml(withoutMarkdown(plainLetters(text)))
-    .replaceAll(URL_TEXT, (_, address: string | undefined, short: string | undefined) =>
-      spokenAddress(address ?? short ?? ''),
-    )
+    .replaceAll(URL_TEXT, (_, address: string) => spokenAddress(address))
     .replaceAll(EMAIL, spokenAddress)
     .replaceAll(FILE_NAME, spokenAddress)
     .replaceAll(PATH, spokenAddress)

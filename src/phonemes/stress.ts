@@ -11,11 +11,8 @@ export const isConsonant = (phoneme: string): boolean => CONSONANTS.has(phoneme)
 const hasStress = (phonemes: string): boolean => phonemes.includes(PRIMARY) || phonemes.includes(SECONDARY);
 
 /** Length of a reading: diphthongs and affricates count twice. */
-export function lengthOf(phonemes: string): number {
-  let length = 0;
-  for (const c of phonemes) length += DIPHTHONGS.has(c) ? 2 : 1;
-  return length;
-}
+export const lengthOf = (phonemes: string): number =>
+  Array.from(phonemes).reduce((length, c) => length + (DIPHTHONGS.has(c) ? 2 : 1), 0);
 
 /** Puts a mark before the first vowel; without vowels nothing changes. */
 function marked(phonemes: string, mark: string): string {

@@ -31,25 +31,16 @@ export const token = (text: string, tag: string, spaced: boolean, phonemes: stri
 export const textOf = (tokens: readonly Token[]): string =>
   tokens.map(({ text, spaced }, at) => text + (spaced && at < tokens.length - 1 ? ' ' : '')).join('');
 
-const weightOf = ({ text }: Token): number => {
-  let weight = 0;
-  for (const c of text) weight += c === c.toLowerCase() ? 1 : 2;
-  return weight;
-};
+const weightOf = ({ text }: Token): number =>
+  Array.from(text).reduce((weight, c) => weight + (c === c.toLowerCase() ? 1 : 2), 0);
 
 /** Joins tokens to one that is not read yet. Its tag is that of the weightiest. */
 export function joined(tokens: readonly [Token, ...Token[]]): Token {
   const currencies = tokens.flatMap(({ currency }) => currency ?? []).toSorted();
-  return {
-    text: textOf(tokens),
-    tag: tokens.reduce((most, each) => (weightOf(each) > weightOf(most) ? each : most)).tag,
-    spaced: tokens.at(-1)?.spaced ?? false,
-    phonemes: null,
-    isHead: tokens[0].isHead,
-    alias: null,
-    currency: currencies.at(-1) ?? null,
-    prespaced: tokens[0].prespaced,
-  };
+  const { tag } = tokens.reduce((most, each) => (weightOf(each) > weightOf(most) ? each : most));
+  const { isHead, prespaced } = tokens[0];
+  const whole = token(textOf(tokens), tag, tokens.at(-1)?.spaced ?? false);
+  return { ...whole, isHead, prespaced, currency: currencies.at(-1) ?? null };
 }
 
 /** Phonemes of a word's tokens, all read. */

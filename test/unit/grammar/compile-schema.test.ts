@@ -304,6 +304,7 @@ const UNENFORCEABLE: Record<string, [Schema, string]> = {
   'a word boundary': [{ type: 'string', pattern: String.raw`\bword\b` }, '.pattern'],
   'a back-reference': [{ type: 'string', pattern: String.raw`^(a|b)\1$` }, '.pattern'],
   'an escape of another language': [{ type: 'string', pattern: String.raw`\x{41}` }, '.pattern'],
+  'a class within a class': [{ type: 'string', pattern: '^[[:alpha:]]$' }, '.pattern'],
   'a pattern that is not one': [{ type: 'string', pattern: '^(a$' }, '.pattern'],
   'an unknown format': [{ type: 'string', format: 'colour' }, '.format'],
   'several names of a record': [

@@ -289,6 +289,12 @@ describe('a prompt', () => {
     ],
     ['a constraint that is no object', 'x', { responseConstraint: 'x' }, 'TypeError'],
     ['a constraint that is no JSON', 'x', { responseConstraint: () => '' }, 'NotSupportedError'],
+    [
+      'braces without the flag u',
+      'x',
+      { responseConstraint: new RegExp(String.raw`\p{L}`) },
+      'NotSupportedError',
+    ],
     ['the omission of a constraint that is absent', 'x', { omitResponseConstraintInput: true }, 'TypeError'],
     ['more than the context window has', 'x '.repeat(1001), {}, 'QuotaExceededError'],
     ['more than /v1 counts', 'x '.repeat(30_000), {}, 'QuotaExceededError'],
@@ -435,7 +441,7 @@ describe('a prompt', () => {
       expectedOutputs: [{ type: 'tool-call' }],
     } as unknown as LanguageModelCreateOptions);
     replies.push({ toolCalls: [{ name: 'weather', arguments: '{"city":"Oslo"}' }] });
-    const [call] = (await session.prompt('Weather?')) as unknown as [{ value: { callID: string } }];
+    const [call] = (await session.prompt('Weather?')) as unknown as [{ value: { callId: string } }];
     expect(call).toMatchObject({
       type: 'tool-call',
       value: { callID: 'call_0', name: 'weather', arguments: { city: 'Oslo' } },
@@ -474,7 +480,9 @@ describe('a prompt', () => {
 
     replies.push({ toolCalls: [{ name: 'weather', arguments: '{}' }] });
     expect(await collect(session.promptStreaming('And now?'))).toMatchObject([{ type: 'tool-call' }]);
-    await respond(new Failure({ ...init, errorMessage: 'no signal' }));
+    const { callId } = call.value;
+    await respond(new Failure({ callId, name: 'weather', errorMessage: 'no signal' }));
+    expect(asked.at(-1)?.messages.at(-1)).toMatchObject({ tool_call_id: 'call_0' });
     expect(asked.at(-1)?.messages.at(-1)?.content).toBe('Error: no signal');
   });
 
