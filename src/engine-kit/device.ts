@@ -20,7 +20,7 @@ export async function requestAdapter(
   const request = async () => (await gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
   let adapter = await request();
   if (!adapter && gpu && !isAbsent) {
-    await delay(Math.max(0, asked + RESTART_MS - Date.now()));
+    await delay(Math.min(RESTART_MS, Math.max(0, asked + RESTART_MS - Date.now())));
     adapter = await request();
   }
   isAbsent = adapter === null;

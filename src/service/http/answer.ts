@@ -109,7 +109,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   readonly #headersDue = createDeferred();
 
   constructor(run: JobRun, format: AnswerFormat<Event>, jobs: number) {
-    const { abort, receivedAt, watch } = run.exchange;
+    const { abort, trace, watch } = run.exchange;
     this.#run = run;
     this.#format = format;
     this.#jobs = jobs;
@@ -119,8 +119,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
       abort.abort(new Error('the client has left'));
     });
     watch.gone.addEventListener('abort', () => this.#abandon(), { once: true });
-    const passedMs = Date.now() - receivedAt;
-    this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - passedMs);
+    this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - trace.passedMs);
   }
 
   stage(stage: Stage, index: number): void {

@@ -12,6 +12,7 @@ type Asked = Pick<RequestLogEntry, 'id' | 'requestId' | 'method' | 'path' | 'cli
 /** Log entry of one request, published when its body is read, at its first token and at its end. */
 export class RequestTrace {
   readonly #publish: Publish;
+  readonly #began = performance.now();
   readonly #entry: RequestLogEntry;
   #text = '';
   /** Whether the answer continues after its headers, and its end stops the watch of the client. */
@@ -78,14 +79,14 @@ export class RequestTrace {
 
   /** An engine has begun with the request. */
   accepted(): void {
-    this.#entry.queueMs ??= this.#spent();
+    this.#entry.queueMs ??= this.passedMs;
   }
 
   /** A token has been generated. `text`: its part of the answer's first choice. */
   generated(text: string): void {
     if (this.#text.length <= LOGGED_BODY_CHARACTERS) this.#text += text;
     if (this.#entry.firstTokenMs !== null) return;
-    this.#entry.firstTokenMs = this.#spent();
+    this.#entry.firstTokenMs = this.passedMs;
     this.#tell();
   }
 
@@ -124,12 +125,13 @@ export class RequestTrace {
 
   #end(state: 'done' | 'aborted'): void {
     this.#entry.state = state;
-    this.#entry.totalMs = this.#spent();
+    this.#entry.totalMs = this.passedMs;
     this.#tell();
   }
 
-  #spent(): number {
-    return Date.now() - this.#entry.startedAt;
+  /** Milliseconds since the request arrived, whatever becomes of the clock. */
+  get passedMs(): number {
+    return Math.round(performance.now() - this.#began);
   }
 
   #tell(): void {

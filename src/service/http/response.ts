@@ -86,13 +86,12 @@ export function answerHeaders(exchange: Exchange, contentType: string, timings: 
     'cache-control': contentType === EVENT_STREAM ? 'no-cache, no-transform' : 'no-store',
   });
   const { queueMs, prefillMs, decodeMs, computeMs } = timings;
-  const total = Date.now() - exchange.receivedAt;
   const steps = Object.entries({
     queue: queueMs,
     prefill: prefillMs,
     decode: decodeMs,
     compute: computeMs,
-    total,
+    total: exchange.trace.passedMs,
   });
   const known = steps.flatMap(([name, ms]) => (ms === undefined ? [] : [`${name};dur=${round(ms)}`]));
   headers.set('server-timing', known.join(', '));
@@ -118,7 +117,7 @@ export function addCommonHeaders(headers: Headers, exchange: Exchange): void {
   if (exchange.warnings.length > 0) headers.set('localtext-warning', exchange.warnings.join(' '));
   const { servedBy } = exchange.trace;
   if (servedBy !== null) headers.set('localtext-served-by', servedBy);
-  headers.set('openai-processing-ms', String(Math.max(0, Math.round(Date.now() - exchange.receivedAt))));
+  headers.set('openai-processing-ms', String(exchange.trace.passedMs));
   if (exchange.admitted.limits) addLimits(headers, exchange.admitted.limits);
 }
 

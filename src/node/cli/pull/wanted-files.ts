@@ -12,7 +12,7 @@ import {
   type Manifest,
 } from '#catalog';
 import { readTextIfAny, replaceFile } from '../../files.ts';
-import { messageOf, ServiceError } from '#base';
+import { messageOf, ServiceError, UNREACHABLE } from '#base';
 import { shown } from '../output.ts';
 import { commitOf, isCommit, listHubFiles } from '#weights/hub';
 import { PullError } from '../arguments.ts';
@@ -131,8 +131,9 @@ async function hubFilesOf(
     if (error instanceof PullError) throw error;
     // If the hub did not answer, the error has a cause, and its message is meant for pages.
     if (error instanceof ServiceError && error.cause === undefined) throw new PullError(error.message);
-    const message = `The files of ${variant.name} could not be listed: ${hub} is not reachable from here. Pull where it is, and copy the folder.`;
-    throw new PullError(message);
+    const why = messageOf(error).replace(UNREACHABLE, 'the connection failed');
+    const advice = 'Pull where it can be read, and copy the folder.';
+    throw new PullError(`The files of ${variant.name} could not be listed: ${why} ${advice}`);
   }
 }
 

@@ -106,7 +106,7 @@ test("bytes that differ from the hub's hash are refused, and the error for an un
   await expect(pullAll(['huge'])).rejects.toThrow(/no model or variant "huge"[^]*tiny-f32/);
 });
 
-test('a hub out of reach: said so, with what to do', async () => {
+test('a hub out of reach: said which, with what to do', async () => {
   hub = 'http://127.0.0.1:9';
-  await expect(pullAll(['tiny-f32'])).rejects.toThrow(/could not be listed[^]*copy the folder/);
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow(/listed: http:\S+:9\/api[^(]*copy the folder/);
 });
