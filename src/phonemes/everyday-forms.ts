@@ -206,12 +206,14 @@ const RULES = [
   // Groups of thousands.
   rule(String.raw`(?<![\d.,])\d{1,3}(?:[  ]\d{3})+(?![\d.,]\d|\d)`, (number) => number.replaceAll(/\D/g, '')),
   rule(String.raw`(?<![\d.,'’_])\d{1,3}(?:['’_]\d{3})+(?![\d'’_])`, (number) => number.replaceAll(/\D/g, '')),
+  rule(String.raw`(?<![\d.,])\d{1,2}(?:,\d{2}){1,5},\d{3}(?![\d,])`, (number) => number.replaceAll(',', '')),
+  rule(String.raw`(?<![\d.,])\d{1,3}(?:\.\d{3}){1,5},\d{1,9}(?!\d)`, (number) =>
+    number.replaceAll('.', '').replace(',', '.'),
+  ),
   // Money.
   rule(String.raw`([$€£]\d{1,9}),(?=\d{2}(?!\d))`, '$1.'),
-  rule(String.raw`(?<![\d.,])\d{1,2}(?:,\d{2}){1,5},\d{3}(?![\d,])`, (number) => number.replaceAll(',', '')),
-  rule(
-    String.raw`${START}(\d{1,3}(?:\.\d{3}){1,5})(?:,(\d{2}))?(?= ?(?:€|EUR|kr|zł)${'(?![\\p{L}\\p{N}])'})`,
-    (_, whole = '', part = '') => whole.replaceAll('.', '') + (part && part !== '00' ? `.${part}` : ''),
+  rule(String.raw`${START}\d{1,3}(?:\.\d{3}){1,5}(?= ?(?:€|EUR|kr|zł)${STOP})`, (number) =>
+    number.replaceAll('.', ''),
   ),
   rule(String.raw`(?<=[$€£]\d{1,9})[.,](?:--|[-–—])(?!\d)`, ''),
   rule(String.raw`(?<![\p{L}\p{N}])R\$ ?(?=\d)`, 'BRL '),
@@ -258,6 +260,7 @@ const RULES = [
     (_, name = '', argument) => `${name.toUpperCase()} of ${argument}`,
   ),
   rule(`(?<=[0-9]°) ?([NSEW])${STOP}`, (_, letter = '') => ` ${DIRECTIONS[letter] ?? ''}`),
+  rule('[₀₁₂₃₄₅₆₇₈₉]+', (digits) => digits.normalize('NFKC')),
   rule(
     String.raw`(?<![\p{L}\p{N}_(])(?:(?:Na|Cl|Ca|Mg|Al|Si|Fe|Cu|Zn|Ag|Au|Pb|Br|[HCNOSPKFI])\d?){2,8}${STOP}`,
     (formula) =>
@@ -276,7 +279,7 @@ const RULES = [
     (_, number, power = '') => `${number} times 10 to the power of ${minus(power)}`,
   ),
   rule(
-    String.raw`\^(?:\{?)([-−+]?\d{1,9})\}?`,
+    String.raw`(?:\^|(?<=\d)\*\*)\{?([-−+]?\d{1,9})\}?`,
     (_, power = '') => ` to the power of ${minus(power.replace('−', '-'))}`,
   ),
   rule(
@@ -284,10 +287,7 @@ const RULES = [
     (_, power = '') => ` to the power of ${superscript(power)}`,
   ),
   rule('(?<=[A-Za-z])([⁴⁵⁶⁷⁸⁹])', (_, power = '') => ` to the power of ${superscript(power)}`),
-  rule(String.raw`(?<![\p{L}\p{N}])CO(?=[2₂])`, 'C O '),
-  rule('(?<![A-Za-z])H2(?=[A-Z])', 'H 2 '),
-  rule('[₀₁₂₃₄₅₆₇₈₉]+', (digits) => ` ${digits.normalize('NFKC')} `),
-  rule(String.raw`(?<=\d) ?x ?(?=\d)`, ' by '),
+  rule(String.raw`(?<=(?<!\d|(?<!\d)\p{L})\d{1,9}) ?x ?(?=\d)`, ' by '),
   rule(String.raw`(?<=\d)x${STOP}(?! ?[+\-−*/=^])`, ' times'),
   rule(
     `(\\d?)([${Object.keys(FRACTIONS).join('')}])`,
@@ -296,7 +296,7 @@ const RULES = [
   rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, '$1 and '),
   rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\p{L}\d:])`, '$1 to $2'),
   rule(String.raw`(?<=[Rr]atio (?:of )?)(\d{1,4}):(\d{1,4})`, '$1 to $2'),
-  rule(String.raw`(?<![\d/])(\d{1,3})\/\1(?![\d/])`, '$1 $1'),
+  rule(String.raw`(?<![\d/])(?:(\d{1,3})\/\1|24\/7)(?![\d/])`, (match) => match.replace('/', ' ')),
   rule(String.raw`(?<![\d/])(\d{1,2})\/(?!19|20)(\d{3,6})(?![\d/])`, '$1 over $2'),
   rule(String.raw`(?<![\d/])(\d{3})\/(\d{2,3})(?![\d/])`, '$1 over $2'),
   rule(String.raw`(?<![\p{L}\p{N}_.,:/$€£\-])0\d{1,30}(?![\p{L}\p{N}_:/\-]|[.,]\d)`, spelled),
@@ -332,8 +332,9 @@ const RULES = [
     unit === 'in' ? match : `${digit}-${SHORT_UNITS[unit] ?? unit}`,
   ),
   rule(
-    String.raw`${START}(\d{1,2})['′’] ?(\d{1,2})(?:["″”]|'')`,
-    (_, feet = '', inches = '') => `${named(feet, ['foot', 'feet'])} ${named(inches, ['inch', 'inches'])}`,
+    String.raw`${START}(\d{1,2})['′’](?: ?(\d{1,2})(?:["″”]|'')|(\d{1,2})${STOP})`,
+    (_, feet = '', marked = '', bare = '') =>
+      `${named(feet, ['foot', 'feet'])} ${named(marked || bare, ['inch', 'inches'])}`,
   ),
   rule(String.raw`${START}(${COUNT})(?:′|['’](?= (?:tall|wide|long|deep|high)${STOP}))`, (_, count = '') =>
     named(count, ['foot', 'feet']),

@@ -140,7 +140,7 @@ function rulesOf(forms: WrittenForms): Rule[] {
       Array.from(digits.replaceAll('-', ', ')).join(' '),
     ),
     rule(
-      String.raw`(?<![${WORD}.\/])(\d{1,2})\/(\d{1,2})(?![${WORD}.\/])`,
+      String.raw`(?<![${WORD}.\/])(\d{1,2})\/(\d{1,2})(?![${WORD}\/]|\.\d)`,
       (_, [above = '', below = '']) =>
         fractionWords(above, below) ??
         dateWords(Number(above), below) ??
@@ -163,7 +163,6 @@ function fractionWords(above: string, below: string): string | null {
   const count = Number(above);
   const unit = FRACTIONS[Number(below)];
   if (!unit || count < 1 || count >= Number(below)) return null;
-  if (unit === 'half') return 'one half';
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 

@@ -24,7 +24,7 @@ export function asJobFailure(error: unknown, { constraint, input }: ChatJob): Se
   if (PROMPT_REFUSED.test(error.message)) {
     const message =
       imagesOf(input).length > 0
-        ? 'The engine could not prepare the images of this request: they take more memory than it has for them. Send fewer images.'
+        ? 'The engine could not prepare the images of this request: they take more memory than it has for them, or one is much longer than wide. Send fewer or other images.'
         : "The model's vocabulary has no tokens for some characters of this text. Leave them out, or choose another model.";
     return requestError(400, message, 'invalid_value', 'messages');
   }

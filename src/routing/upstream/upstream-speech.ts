@@ -8,7 +8,7 @@ const MAX_BODY_BYTES = 128 * 1024 * 1024;
 /** Time between two parts of the sound. */
 const MAX_PAUSE_MS = 60_000;
 /** Content types of pages and of errors. Some servers send sound without its type. */
-const NO_SOUND = /^(?:text\/|application\/json\b)/i;
+const NO_SOUND = /^text\/|\b(?:json|xml)\b/i;
 
 /** Speaks a text on a server. `accepted` is sent with the first bytes: until then the next variant can answer unseen. */
 export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, job, signal) {

@@ -52,6 +52,7 @@ test.each([
   ['nothing', '', 'audio/mpeg'],
   ['a page', '<html>', 'text/html'],
   ['an error', '{"error":"no such voice"}', 'application/json'],
+  ['a problem', '{"title":"no such voice"}', 'application/problem+json'],
 ])('%s is not sound: the next variant answers', async (_, body, type) => {
   const events = typesOf(speak(body, type));
   await expect(events).rejects.toMatchObject({ wire: { code: 'upstream_failed' } });
