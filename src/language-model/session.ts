@@ -213,7 +213,7 @@ export class Session extends EventTarget {
     const prefix = last?.role === 'assistant' ? last.content : '';
     // Text under a constraint is JSON for `/v1`, which cannot continue text: it repeats the prefix.
     const isContinued = prefix !== '' && !constraint?.isText;
-    const messages = last && !isContinued ? input.slice(0, -1) : input;
+    const messages = last && !isContinued ? await this.#read(raw.slice(0, -1)) : input;
     const prompt: Prompt = {
       exchange: withGuidance(messages, guidance),
       constraint: last && constraint ? withPrefix(constraint, prefix) : constraint,

@@ -112,7 +112,7 @@ const isWebKitGtk = (): boolean => /Linux.*AppleWebKit\/(?!.*Chrom)/.test(naviga
 
 const refuse = (rule: string): ServiceError => invalidField('file', rule);
 
-const noSound = (): ServiceError => refuse('has no sound');
+const noSound = (): ServiceError => refuse('has no sound, or is cut off: an m4a needs its end');
 
 const noNumbers = (seconds: number): ServiceError =>
   refuse(

@@ -335,6 +335,9 @@ describe('a prompt', () => {
     await session.prompt(prefix);
     expect(asked[2]).toMatchObject({ continue_final_message: true });
     expect(asked[2]?.messages[3]).toEqual({ role: 'assistant', content: 'Greetings and "all\n' });
+    const fresh = await LanguageModel.create();
+    await fresh.prompt(prefix.slice(1), options);
+    expect(asked[3]?.messages).toEqual([{ role: 'user', content: '' }]);
     replies.push({ finish: 'length' });
     await expect(session.prompt('x', { responseConstraint: schema })).rejects.toMatchObject({
       name: 'SyntaxError',

@@ -59,6 +59,11 @@ test.each([
   await expect(sound.next()).rejects.toThrow(message);
 });
 
+test('an m4a without its end is called cut off', async () => {
+  const bytes = await clip('sentence.m4a');
+  await expect(openSound(new Blob([bytes.subarray(0, bytes.length / 2)]))).rejects.toThrow('is cut off');
+});
+
 test('wav of integers that were written as floats is read', async () => {
   const sound = (await openSound(floatWav([-(2 ** 31), 2 ** 31]))) as Sound;
   expect((await sound.next()).value).toHaveLength(2);
