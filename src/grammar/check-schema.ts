@@ -220,3 +220,13 @@ const wrongValue = (at: string, rule: string, value: unknown): ServiceError =>
 
 const invalidSchema = (at: string, rule: string): ServiceError =>
   invalidField(shortened(at, 300), rule, 'invalid_json_schema');
+
+/** Whether JavaScript can read an expression; without the flag `u`, more escapes are allowed. */
+export const isRegExp = (pattern: string): boolean =>
+  ['u', ''].some((flags) => {
+    try {
+      return new RegExp(pattern.replaceAll('(?P<', '(?<'), flags) instanceof RegExp;
+    } catch {
+      return false;
+    }
+  });

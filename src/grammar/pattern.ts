@@ -1,3 +1,4 @@
+import { isRegExp } from './check-schema.ts';
 import { ANY, complement, intersection, normalized, type Ranges } from './code-points.ts';
 import type { Language, Languages } from './language.ts';
 
@@ -119,7 +120,7 @@ class PatternParser {
     this.#languages = languages;
     if (pattern.length > MAX_CHARACTERS)
       throw new UnknownPatternError(`has more than ${MAX_CHARACTERS} characters`);
-    if (!isValid(pattern)) throw new UnknownPatternError('is not a regular expression');
+    if (!isRegExp(pattern)) throw new UnknownPatternError('is not a regular expression');
     this.#pattern = pattern;
   }
 
@@ -252,15 +253,4 @@ class PatternParser {
     if (!low) return one(unit);
     return one(0x10000 + ((unit - 0xd800) << 10) + (Number.parseInt(low[1] ?? '', 16) - 0xdc00));
   }
-}
-
-function isValid(pattern: string): boolean {
-  for (const flags of ['u', '']) {
-    try {
-      return new RegExp(pattern.replaceAll('(?P<', '(?<'), flags) instanceof RegExp;
-    } catch {
-      // Without the flag, more escapes are allowed.
-    }
-  }
-  return false;
 }

@@ -1,4 +1,4 @@
-import { checkJsonSchema, SchemaBudget } from '#grammar/check';
+import { checkJsonSchema, isRegExp, SchemaBudget } from '#grammar/check';
 import { writeJson, conflicting, invalidField, requestError, describe } from '#base';
 import { type GivenTool, listTools, type MoreTools, type ToolFields } from './given-tools.ts';
 import { type ChoiceFields, readChoice, selected, type RequestedChoice } from './requested-choice.ts';
@@ -100,10 +100,11 @@ function functionSchema(
 
 /** A custom tool is a function with one text. */
 function customSchema({ pattern, patternAt }: Extract<GivenTool, { kind: 'custom' }>): ToolSchema {
-  const text = { type: 'string', ...(pattern !== null && { pattern: `^(?:${pattern})$` }) };
+  // Within the group, `a)|(b` would be an expression.
+  const whole = pattern !== null && { pattern: isRegExp(pattern) ? `^(?:${pattern})$` : pattern };
   const parameters = {
     type: 'object',
-    properties: { [CUSTOM_INPUT]: text },
+    properties: { [CUSTOM_INPUT]: { type: 'string', ...whole } },
     required: [CUSTOM_INPUT],
     additionalProperties: false,
   };

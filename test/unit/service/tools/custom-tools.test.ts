@@ -98,6 +98,7 @@ describe('chat completions', () => {
   test.each([
     [{ syntax: 'regex', definition: String.raw`\bword` }, 'tools[0].custom.format.grammar.definition'],
     [{ syntax: 'regex', definition: '[[:alpha:]_]+' }, 'tools[0].custom.format.grammar.definition'],
+    [{ syntax: 'regex', definition: 'a)|(b' }, 'tools[0].custom.format.grammar.definition'],
     [{ syntax: 'regex', definition: '(' }, 'tools[0].custom.format.grammar.definition'],
   ])('a pattern that cannot be enforced is refused by its place: %j', async (grammar, place) => {
     const { client, engine } = await connect();
