@@ -40,6 +40,10 @@ const opened = new Map<string, Connection>();
 const onDeleted = new Map<string, () => void>();
 
 const STORES = ['keys', 'settings', 'responses'] as const;
+const KEY_PATHS = { keys: 'id', settings: null, responses: 'id' } as const;
+const isOurs = (database: LocaltextDatabase): boolean =>
+  STORES.every((name) => database.objectStoreNames.contains(name)) &&
+  STORES.every((name) => database.transaction(name).store.keyPath === KEY_PATHS[name]);
 const foreignDatabase = (name: string): string =>
   `The IndexedDB database ${name} lacks localtext's stores, so another script of this site made it. Give that script's database another name, delete this one (\`indexedDB.deleteDatabase('${name}')\`), and reload.`;
 
@@ -111,7 +115,7 @@ function open(scope: string): Connection {
         onDeleted.get(scope)?.();
       },
     });
-    if (STORES.every((store) => found.objectStoreNames.contains(store))) return found;
+    if (isOurs(found)) return found;
     found.close();
     throw serverError('storage_unavailable', foreignDatabase(name));
   };
@@ -196,8 +200,8 @@ export interface SiteSettings {
  * Reads a setting. Undefined: it is absent, or its shape is unknown.
  * @param copies of a service worker. What they hold must not be changed
  */
-async function readSetting<T>(scope: string, name: SettingName, copies?: Copies): Promise<T | undefined> {
-  return withDatabase(scope, async (database) => {
+const readSetting = async <T>(scope: string, name: SettingName, copies?: Copies): Promise<T | undefined> =>
+  withDatabase(scope, async (database) => {
     const load = async (): Promise<{ value: T | undefined }> => {
       const stored = await database.get('settings', name);
       if (stored === undefined) return { value: undefined };
@@ -206,7 +210,6 @@ async function readSetting<T>(scope: string, name: SettingName, copies?: Copies)
     };
     return (await (copies ? copies.get(database, `setting:${name}`, load) : load()))?.value;
   });
-}
 
 async function writeSetting(scope: string, locks: LockManager, name: string, value: unknown): Promise<void> {
   await withDatabase(scope, (database) => database.put('settings', value, name));

@@ -56,11 +56,10 @@ function pack(stored: StoredResponse): ResponseRecord {
   return { id, keyId, created, content, urls: unique, characters };
 }
 
-function unpack({ content, urls }: ResponseRecord): StoredResponse {
-  return copyJson(readJson(content), (name, value) =>
+const unpack = ({ content, urls }: ResponseRecord): StoredResponse =>
+  copyJson(readJson(content), (name, value) =>
     isUrl(name) && typeof value === 'number' ? urls[value] : value,
   ) as StoredResponse;
-}
 
 /** Deletes responses beyond the bounds. Reads only the keys of the index, which have owner, age and size. */
 function prune(scope: string, bounds: typeof BOUNDS): Promise<void> {

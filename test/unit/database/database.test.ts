@@ -1,7 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
 import { forceCloseDatabase } from 'fake-indexeddb';
-import { openDB } from 'idb';
+import { type IDBPDatabase, openDB } from 'idb';
 import { beforeAll, expect, test, vi } from 'vitest';
 
 import {
@@ -116,11 +116,13 @@ test.each<Row>([
   },
 );
 
-test.each([1, 99])('a database of version %d that another script made is named', async (version) => {
+test.each([
+  [1, ['keys']],
+  [99, ['keys', 'settings', 'responses']],
+])('a database of version %d that another script made is named', async (version, stores) => {
   const scope = `/foreign${version}/`;
-  (
-    await openDB(nameIn(scope), version, { upgrade: (database) => void database.createObjectStore('keys') })
-  ).close();
+  const upgrade = (database: IDBPDatabase) => stores.forEach((store) => database.createObjectStore(store));
+  (await openDB(nameIn(scope), version, { upgrade })).close();
   const named = {
     code: 'storage_unavailable',
     message: expect.stringContaining(`deleteDatabase('localtext${scope}')`),
