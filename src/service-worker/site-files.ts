@@ -37,6 +37,8 @@ interface KeptFile extends Omit<SiteFile, 'url'> {
    * as its policies.
    */
   isRenewed?: boolean;
+  /** The end of the last answer that is stored first. */
+  answered?: Promise<void>;
 }
 
 /**
@@ -117,8 +119,8 @@ export class SiteFiles {
 
   /**
    * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. WASM is
-   * cached before it is answered. A request with the cache mode `reload` ignores the stored file: its use has
-   * failed. Undefined: no file of the list is requested.
+   * cached before it is answered, so that requests at the same time share one fetch. A request with the cache mode
+   * `reload` ignores the stored file: its use has failed. Undefined: no file of the list is requested.
    * @param isOffline whether the network has not answered the request
    */
   respond(request: Request, isOffline = false): Promise<Response> | undefined {
@@ -135,7 +137,11 @@ export class SiteFiles {
 
   #answerIfListed(request: Request, url: string): Promise<Response> | undefined {
     const file = this.#files.get(canonical(url));
-    return file && this.#answer(request, file);
+    if (!file || !isWasm(request)) return file && this.#answer(request, file);
+    const before = withTimeout(Promise.resolve(file.answered), FILE_MS);
+    const answer = before.then(() => this.#answer(request, file));
+    file.answered = answer.then(noop, noop);
+    return answer;
   }
 
   /**
@@ -179,7 +185,7 @@ export class SiteFiles {
     const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
     if (!response.ok || this.#lost) return response;
     const storing = this.#store(file, response.clone()).then(() => true, warnOf(request.url));
-    if (!new URL(request.url).pathname.endsWith('.wasm')) return response;
+    if (!isWasm(request)) return response;
     // Chromium keeps compiled code beside the answer's source. The next visit compiles from the cache.
     const isStored = await withTimeout(storing, CACHE_MS);
     return (isStored && (await this.#ask((cache) => cache.match(file.key)))) || response;
@@ -283,6 +289,10 @@ function typed(url: string, sent: Headers): Headers {
     headers.set('content-type', type);
   return headers;
 }
+
+const noop = (): void => undefined;
+
+const isWasm = ({ url }: Request): boolean => new URL(url).pathname.endsWith('.wasm');
 
 const warnOf = (what: string) => (error: unknown) =>
   console.warn(`localtext: ${what} is not stored for offline use:`, error);
