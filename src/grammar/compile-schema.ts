@@ -22,14 +22,23 @@ interface CompileOptions {
   parts?: readonly SchemaPart[];
 }
 
+/** The last schema's grammar. A request's choices have one schema, and so has a reply that continues. */
+let last: { key: string; compiled: CompiledSchema } | undefined;
+
 /**
  * Compiles a JSON Schema, given as JSON text, to a grammar. Keywords that cannot be enforced, or would cost too much, are refused
  * in `strict` parts and left out of the others.
  * @throws ServiceError 400
  */
-export function compileSchema(
+export function compileSchema(schemaText: string, options: CompileOptions = {}): CompiledSchema {
+  const key = JSON.stringify([schemaText, options]);
+  if (last?.key !== key) last = { key, compiled: compile(schemaText, options) };
+  return last.compiled;
+}
+
+function compile(
   schemaText: string,
-  { strict = true, param = WHOLE.param, parts = [{ at: [], param, strict }] }: CompileOptions = {},
+  { strict = true, param = WHOLE.param, parts = [{ at: [], param, strict }] }: CompileOptions,
 ): CompiledSchema {
   const original = readJson(schemaText) as SchemaObject;
   const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);

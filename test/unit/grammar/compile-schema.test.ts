@@ -516,13 +516,14 @@ test('a strict part keeps its bounds beside one that is loosened', () => {
   const strict = { type: 'string', pattern: '^a+$' };
   const loose = { type: 'string', pattern: String.raw`\bx` };
   const schema = JSON.stringify({ type: 'array', prefixItems: [strict, loose], items: false });
-  const { gbnf, loosened } = compileSchema(schema, {
-    parts: [
-      { at: ['prefixItems', '0'], param: 'tools[0]', strict: true },
-      { at: ['prefixItems', '1'], param: 'tools[1]', strict: false },
-    ],
-  });
+  const parts = [
+    { at: ['prefixItems', '0'], param: 'tools[0]', strict: true },
+    { at: ['prefixItems', '1'], param: 'tools[1]', strict: false },
+  ];
+  const { gbnf, loosened } = compileSchema(schema, { parts });
   expect(loosened).toEqual(['tools[1].pattern']);
+  // Once for all choices of a request.
+  expect(compileSchema(schema, { parts }).loosened).toBe(loosened);
   const sampler = new GbnfSampler(gbnf);
   for (let i = 0; i < 20; i++) expect(sampler.draw(new Random(i))).toMatch(/^\[\s*"a+"/);
 });
