@@ -6,7 +6,6 @@ import { strftime } from './strftime.ts';
 import { LIST_FILTERS } from './template-lists.ts';
 import {
   COMPARED,
-  COMPUTED,
   HELD,
   KEY,
   keyOf,
@@ -166,7 +165,8 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
 }
 
 const MARKED = /[\uFDD0-\uFDEF]/;
-const isMarked = ({ value }: Value): boolean => typeof value === 'string' && MARKED.test(value);
+const isMarkedOrExact = ({ value }: Value): boolean =>
+  (value as unknown) instanceof WrittenNumber || (typeof value === 'string' && MARKED.test(value));
 
 /** Restores marks that `tojson(ensure_ascii=true)` escaped. */
 function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
@@ -179,6 +179,12 @@ function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
   return restored === text ? value : toValue(restored);
 }
 
+/** Whether JavaScript may have rounded a whole number. */
+const isRounded = (value: unknown): boolean => typeof value === 'number' && !Number.isSafeInteger(value);
+
+const withValue = (like: Value, value: unknown): Value =>
+  Object.assign(Object.create(like) as Value, { value });
+
 const toValue = (value: unknown): Value => new Environment().set(HELD, value);
 
 /** Stands before and after a number while a template renders it as a text in JSON, whose quotes are not in the prompt. */
@@ -187,31 +193,50 @@ const EXACT_NUMBERS = /(\\{0,7}["'])\uFDEF([^\uFDEF]*)\uFDEF\1/g;
 
 /** Converts an input to a value. Objects keep the order of their keys, and numbers their text. */
 function toInput(value: unknown): Value {
-  if (value instanceof ExactNumber) return exactNumber(value);
+  if (value instanceof ExactNumber) return exactNumber(value.text);
+  if (Number.isInteger(value) && isRounded(value)) return exactNumber(String(value));
   if (Array.isArray(value)) return new ListValue(value.map(toInput));
   if (typeof value !== 'object' || value === null) return toValue(value);
   const entries = entriesOf(value as Record<string, unknown>);
   return new ObjectValue(new Map(entries.map(([key, item]) => [key, toInput(item)])));
 }
 
-/** A number for the template's tests and comparisons, which is written as its text. */
-function exactNumber({ text }: ExactNumber): Value {
-  const written = { toString: () => text, toJSON: () => NUMBER + text + NUMBER };
-  const { constructor } = toValue(/[.e]/i.test(text) ? 0.5 : 0);
-  const value = new (constructor as NumberClass)(Object.assign(new Number(text), written));
-  return Object.assign(value, { toString: written.toString });
+const ROUNDED = 'it computes with whole numbers beyond 2^53, which would be rounded';
+
+/** A number that is written as its text. The library's arithmetic reads its value, and comparisons read `exact`. */
+class WrittenNumber extends Number {
+  readonly exact: number | bigint;
+  override readonly toString: () => string;
+  readonly toJSON: () => string;
+
+  constructor(text: string) {
+    super(text);
+    const number = Number(text);
+    this.exact = isFloat(text) || Number.isSafeInteger(number) ? number : BigInt(text);
+    this.toString = () => text;
+    this.toJSON = () => NUMBER + text + NUMBER;
+  }
+
+  override valueOf(): number {
+    if (typeof this.exact === 'number') return this.exact;
+    throw new Error(ROUNDED);
+  }
 }
 
-type NumberClass = new (value: object) => Value;
+const isFloat = (text: string): boolean => /[.e]/i.test(text);
+
+function exactNumber(text: string): Value {
+  const NumberValue = classOf(isFloat(text) ? 0.5 : 0);
+  return Object.assign(new NumberValue(new WrittenNumber(text)), { toString: () => text });
+}
 
 /** Types whose values the library converts to text differently from Python, or not at all. */
 const WRITTEN = new Set(['ArrayValue', 'BooleanValue', 'NullValue', 'TupleValue', 'UndefinedValue']);
 
-type ListClass = new (values: readonly Value[]) => Value;
-/** The library's list class, which it does not export. */
-const ListValue = toValue([]).constructor as ListClass;
-type ObjectClass = new (values: ReadonlyMap<string, Value>) => Value;
-const ObjectValue = toValue({}).constructor as ObjectClass;
+/** The library's class of a value, which it does not export. */
+const classOf = (value: unknown) => toValue(value).constructor as new (inner: unknown) => Value;
+const ListValue = classOf([]);
+const ObjectValue = classOf({});
 
 class BoundedInterpreter extends Interpreter {
   readonly #bounds: Bounds;
@@ -240,15 +265,14 @@ class BoundedInterpreter extends Interpreter {
     const items = node?.[LOOPED];
     const value = items ? this.#looped(known, items) : known;
     this.#measure(value);
-    if (node?.[COMPUTED] && value.type === 'IntegerValue' && !Number.isSafeInteger(Number(value.value)))
-      throw new Error('it computes with whole numbers beyond 2^53, which would be rounded');
+    if (value.type === 'IntegerValue' && isRounded(value.value)) throw new Error(ROUNDED);
     if (node?.[COMPARED]) return this.#unmarked(value);
     return node?.[SHOWN] && value.type === 'BooleanValue' ? this.#toText(value) : value;
   }
 
   /**
-   * Removes the marks from a text, a list of texts or the keys of a dictionary, and the text from a number. A whole
-   * number is a BigInt then, which is compared exactly.
+   * Removes the marks from a text, a list or the keys of a dictionary, and the text from a number. A whole number
+   * beyond 2^53 is a BigInt then, which is compared exactly.
    */
   #unmarked(value: Value): Value {
     const { plain } = this.#bounds;
@@ -257,12 +281,8 @@ class BoundedInterpreter extends Interpreter {
       const text = plain(inner);
       return text === inner ? value : toValue(text);
     }
-    const number: unknown = inner?.valueOf();
-    if (typeof number === 'number' && number !== inner) {
-      const exact = value.type === 'IntegerValue' ? BigInt(String(inner)) : number;
-      return Object.assign(Object.create(value) as Value, { value: exact });
-    }
-    if (Array.isArray(inner) && inner.some(isMarked))
+    if (inner instanceof WrittenNumber) return withValue(value, inner.exact);
+    if (Array.isArray(inner) && inner.some(isMarkedOrExact))
       return new ListValue((inner as Value[]).map((item) => this.#unmarked(item)));
     if (inner instanceof Map && [...inner.keys()].some((key) => MARKED.test(String(key))))
       return new ObjectValue(new Map([...inner.keys()].map((key) => [plain(String(key)), value])));
@@ -305,11 +325,21 @@ class BoundedInterpreter extends Interpreter {
     }
     if (kind === 'to text' && WRITTEN.has(held.type)) return this.#toText(held);
     const text: unknown = held.value;
-    if (typeof text !== 'string' || kind === 'to text') return super.evaluate(otherwise, scope);
+    if (typeof text !== 'string' || kind === 'to text') {
+      const value = super.evaluate(otherwise, scope);
+      return kind === 'operator' && name === '%' ? this.#withSign(value, args[0], environment) : value;
+    }
     const values = this.#arguments(name, args, environment).map(
       (value) => value && unwrapped(name === '%' ? this.#toText(value) : value),
     );
     return toValue(this.#textOperation(kind, name, text, values));
+  }
+
+  /** Gives a remainder the sign of its divisor, as in Python. */
+  #withSign(rest: Value, divisor: Node | undefined, environment: Environment): Value {
+    const number = Number(rest.value);
+    const by = number && Number(this.evaluate(divisor, environment).value);
+    return number * by < 0 ? withValue(rest, number + by) : rest;
   }
 
   #textOperation(kind: Operation['kind'], name: string, text: string, args: readonly Plain[]): Plain {

@@ -23,8 +23,6 @@ export interface Node {
   [OPERATION]?: Operation;
   /** Set for what is compared: without the marks of clients' characters. */
   [COMPARED]?: true;
-  /** Set for arithmetic and its operands: whole numbers that the library rounds are refused. */
-  [COMPUTED]?: true;
   /** Set if the node's value is written into the text. */
   [SHOWN]?: true;
   operator?: { type: string; value: string };
@@ -65,8 +63,6 @@ export const LOOPED = Symbol('looped');
 export const SHOWN = Symbol('shown');
 /** Marks nodes that are compared. */
 export const COMPARED = Symbol('compared');
-/** Marks arithmetic and its operands. */
-export const COMPUTED = Symbol('computed');
 /** Marks nodes that the library cannot evaluate. */
 export const OPERATION = Symbol('operation');
 
@@ -107,7 +103,6 @@ const OPERATORS = new Map([
 ]);
 const SYMBOLS = [...OPERATORS.values()];
 const COMPARISONS: ReadonlySet<string> = new Set([...SYMBOLS, 'not in']);
-const ARITHMETIC: ReadonlySet<string> = new Set(['+', '-', '*', '/', '//', '%', '**']);
 const isOwnTest = (name: string): boolean => name === 'float' || OPERATORS.has(name);
 
 const NOT = 'not ';
@@ -273,8 +268,6 @@ function allowOperator(node: Node): void {
   const name = operator?.value ?? '';
   if (!left || !right) return;
   if (COMPARISONS.has(name)) for (const operand of [left, right]) operand[COMPARED] = true;
-  if (ARITHMETIC.has(name))
-    for (const each of name === '%' ? [node, left] : [node, left, right]) each[COMPUTED] = true;
   if (name === '~') Object.assign(node, { left: written(left), right: written(right) });
   if (!['%', '*'].includes(name)) return;
   const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];
@@ -323,8 +316,8 @@ export function filterNode(name: string, operand: Node, args: readonly Node[]): 
 }
 
 /** Builds a node for `object.a.b` from the path `a.b`. */
-export function member(object: Node, path: string): Node {
-  return path.split('.', MAX_PATH).reduce(
+export const member = (object: Node, path: string): Node =>
+  path.split('.', MAX_PATH).reduce(
     (inner, name): Node => ({
       type: 'MemberExpression',
       object: inner,
@@ -333,7 +326,6 @@ export function member(object: Node, path: string): Node {
     }),
     object,
   );
-}
 
 export const identifier = (value: string): Node => ({ type: 'Identifier', value });
 const binary = (operator: string, left: Node | undefined, right: Node | undefined): Node =>
@@ -345,6 +337,5 @@ const isNumber = ({ type }: Node): boolean => type === 'IntegerLiteral' || type 
 const asText = ({ value }: Node): Node => ({ type: 'StringLiteral', value: String(value) });
 
 /** Converts a key of a dictionary to a string, as the library requires. */
-export function keyOf(object: unknown, key: unknown): unknown {
-  return object instanceof Map && typeof key === 'number' ? String(key) : key;
-}
+export const keyOf = (object: unknown, key: unknown): unknown =>
+  object instanceof Map && typeof key === 'number' ? String(key) : key;

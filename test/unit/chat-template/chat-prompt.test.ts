@@ -441,7 +441,7 @@ test('a template that takes one message alone gets the system text in it', () =>
 });
 
 test('numbers of arguments keep their text, and keys their order', () => {
-  const json = '{"id":2512292042121000001,"2":1.0,"1":[1e3,5],"plain":7}';
+  const json = '{"id":2512292042121000001,"2":1.0,"1":[1e3,2512292042121000002],"plain":7}';
   const call: ChatMessage = {
     role: 'assistant',
     content: '',
@@ -458,13 +458,13 @@ test('numbers of arguments keep their text, and keys their order', () => {
     ).prompt;
   const name = '{{ c.function.name }}';
   expect(ask(`${name}{{ c.function.arguments | tojson }}`)).toBe(
-    'f{"id": 2512292042121000001, "2": 1.0, "1": [1e3, 5], "plain": 7}',
+    'f{"id": 2512292042121000001, "2": 1.0, "1": [1e3, 2512292042121000002], "plain": 7}',
   );
   expect(
     ask(
       `${name}{% for k, v in c.function.arguments | items %}{{ k }}={{ v if v is string else v | tojson }};{% endfor %}`,
     ),
-  ).toBe('fid=2512292042121000001;2=1.0;1=[1e3, 5];plain=7;');
+  ).toBe('fid=2512292042121000001;2=1.0;1=[1e3, 2512292042121000002];plain=7;');
   // Some templates quote texts, and only texts.
   expect(
     ask(
@@ -475,10 +475,14 @@ test('numbers of arguments keep their text, and keys their order', () => {
   expect(ask(`${name}{{ "%s,%d" % ((${id}), (${id})) }} "{{ ${id} }}" {{ ${id} | string | tojson }}`)).toBe(
     'f2512292042121000001,2512292042121000001 "2512292042121000001" "2512292042121000001"',
   );
-  const next = '2512292042121000002';
-  expect(ask(`${name}{{ (${id}) == (${id}) }} {{ (${id}) == ${next} }} {{ '%d' % (${id}) }}`)).toBe(
-    'fTrue False 2512292042121000001',
-  );
+  const list = 'c.function.arguments["1"] | default([1, 2])';
+  expect(
+    ask(
+      `${name}{{ (${id}) == (${id}) }} {{ (${id}) in (${list}) }} {{ (${list})[1] in (${list}) }} {{ '%d' % (${id}) }}`,
+    ),
+  ).toBe('fTrue False True 2512292042121000001');
+  // One that computes with them gets calls as text.
+  expect(ask(`${name}{{ (${id}) // 1000 }}`)).toContain('"id":2512292042121000001');
   expect(ask(`${name}{{ c.function | tojson | tojson }}`)).toContain(
     String.raw`{\"id\": 2512292042121000001, \"2\": 1.0`,
   );

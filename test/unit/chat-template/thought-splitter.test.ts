@@ -23,9 +23,8 @@ function split(
 /** The reply cut at every place, at every two places, and into characters. */
 function* cuts(reply: string): Generator<string[]> {
   for (let first = 0; first <= reply.length; first++) {
-    for (let second = first; second <= reply.length; second++) {
+    for (let second = first; second <= reply.length; second++)
       yield [reply.slice(0, first), reply.slice(first, second), reply.slice(second)];
-    }
   }
   yield [...reply];
 }
