@@ -47,8 +47,11 @@ export const POLICY = {
     maxPutAside: 8,
     /** Time slice of each then. */
     slice: 2000,
-    /** How long a new reply is protected from a much longer prompt: it may be short. */
+    /** How long a new reply is protected from a much longer prompt, and until which length: it may be short. */
     fresh: 1000,
+    freshText: 80,
+    /** How long a prompt that lets shorter ones go first waits for new replies at most. */
+    patience: 5000,
     /** Minimum difference in length for which a prompt is put aside. */
     margin: 200,
     /** Minimum uncached length to compute a prompt ahead, so that others can copy its state. */

@@ -1,6 +1,6 @@
 import { POLICY } from './policy.ts';
 
-const { maxPutAside, slice, fresh, margin, sharing, keeping } = POLICY.prompt;
+const { maxPutAside, slice, fresh, freshText, patience, margin, sharing, keeping } = POLICY.prompt;
 
 /** A reply of a server that computes a token of every slot in each step, as the policy sees it. */
 export interface PromptView {
@@ -19,6 +19,8 @@ export interface PromptView {
   readonly putAside: number;
   /** Time at which it arrived, last began, or was last put aside. */
   readonly since: number;
+  /** The reply so far. */
+  readonly text: string;
 }
 
 export interface PromptsView<Reply extends PromptView = PromptView> {
@@ -69,11 +71,12 @@ function nextPrompt<Reply extends PromptView>(
   );
   if (!shortest) return undefined;
   const isOverdue = isSliceOver(shortest, now);
+  const maxWait = shortest.putAside < maxPutAside ? patience : slice;
   const waitsFor = [
     // A much longer prompt in its time slice.
     computing.some((other) => isMuchLonger(other, shortest) && !yields(other, now)),
     // A new reply, which a long prompt would hold up. Only a part of a prompt that was put aside is in its slot's state.
-    !isOverdue &&
+    now - shortest.since < maxWait &&
       (shortest.putAside > 0 || uncached(shortest.prompt) > margin) &&
       // Compare by the prompt's length: a prompt computed ahead has size 0, but its request may be long.
       replies.some((other) => isFresh(other, now) && isMuchMore(shortest.size, other.prompt.length)),
@@ -101,7 +104,8 @@ function toPutAside<Reply extends PromptView>(replies: readonly Reply[], next: R
   return computing.filter((reply) => isMuchLonger(reply, shortest) && yields(reply, now));
 }
 
-const isFresh = (reply: PromptView, now: number): boolean => isRunning(reply) && now - reply.since < fresh;
+const isFresh = (reply: PromptView, now: number): boolean =>
+  isRunning(reply) && (now - reply.since < fresh || reply.text.length < freshText);
 
 /**
  * Whether a prompt may be counted now. Counting takes a step, which runs all slots: without a free slot, or beside a

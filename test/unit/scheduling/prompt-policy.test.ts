@@ -19,6 +19,7 @@ function randomReply(random: Random): PromptView {
     size: random.next() < 0.2 ? 0 : length,
     putAside: random.pick([0, 1, maxPutAside, maxPutAside + 1]),
     since: NOW - random.pick([0, 500, 1500, 2500, 60_000]),
+    text: 'a'.repeat(random.pick([0, 50, 100])),
   };
 }
 
@@ -67,6 +68,7 @@ test('prompts are counted beside long ones that let others go first, if a slot i
     size: 5000,
     putAside: 0,
     since: NOW,
+    text: '',
   };
   expect(mayCount([], 0, NOW)).toBe(true);
   expect(mayCount([long], 0, NOW)).toBe(false);
