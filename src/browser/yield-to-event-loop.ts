@@ -1,6 +1,6 @@
 /** Yields to the event loop, so that messages are handled between long steps. */
-export function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
+export const yieldToEventLoop = (): Promise<void> =>
+  new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       port1.close();
@@ -8,7 +8,6 @@ export function yieldToEventLoop(): Promise<void> {
     };
     port2.postMessage(null);
   });
-}
 
 let turns = Promise.resolve();
 

@@ -24,9 +24,8 @@ export function memoryShortage(memoryBytes: number, memoryGiB: number | null): s
   return `needs ${formatBytes(memoryBytes)} of memory, and this device has about ${memoryGiB} GB in all`;
 }
 
-export function formatBytes(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
-}
+export const formatBytes = (bytes: number): string =>
+  bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
 
 /** Maximum memory of the engines' WASM builds, including those with 64-bit addresses. */
 const MAX_WASM_BYTES = 4 * GIB;

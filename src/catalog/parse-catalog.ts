@@ -63,9 +63,8 @@ export function extendCatalog(catalog: Catalog, extension: CatalogExtension): Ca
   const added = models.filter(({ id }) => !catalog.models.some((model) => model.id === id));
   const all = [...replaced, ...added];
   const unknown = Object.keys(prefer).filter((id) => !all.some((model) => model.id === id));
-  if (unknown.length > 0) {
+  if (unknown.length > 0)
     throw new CatalogError(unknown.map((id) => ({ path: ['prefer', id], message: "is no model's id" })));
-  }
   const withPreferred = all.map((model) => {
     const first = prefer[model.id] ?? [];
     const rest = model.variants.filter(({ name }) => !first.some((variant) => variant.name === name));

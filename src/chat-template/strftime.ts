@@ -41,10 +41,9 @@ const DIRECTIVES: Record<string, (date: Date) => string> = {
 };
 
 /** Formats a time as Python does, always in English. `%-d` is `%d` without leading zeros. */
-export function strftime(date: Date, format: string): string {
-  return format.replaceAll(/%(-?)([a-zA-Z%])/g, (whole, dash: string, letter: string) => {
+export const strftime = (date: Date, format: string): string =>
+  format.replaceAll(/%(-?)([a-zA-Z%])/g, (whole, dash: string, letter: string) => {
     const text = DIRECTIVES[letter]?.(date);
     if (text === undefined) return whole;
     return dash ? text.replace(/^[0 ]+(?=.)/, '') : text;
   });
-}

@@ -160,12 +160,12 @@ function replaced(text: string, [before, after, most]: readonly Plain[], bounds:
 }
 
 /** `startswith()` or `endswith()`, which also take a list of texts. */
-function affix(test: 'startsWith' | 'endsWith'): TextMethod {
-  return (text, [affixes], { plain }) =>
+const affix =
+  (test: 'startsWith' | 'endsWith'): TextMethod =>
+  (text, [affixes], { plain }) =>
     (Array.isArray(affixes) ? (affixes as readonly Plain[]) : [affixes]).some((each) =>
       plain(text)[test](plain(asText(each))),
     );
-}
 
 const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
 

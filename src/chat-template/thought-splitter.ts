@@ -142,8 +142,7 @@ export class ThoughtSplitter {
 
 /** Length of the longest suffix of `text` that is a prefix of `tag`. */
 function beginningOf(tag: string, text: string): number {
-  for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
+  for (let length = Math.min(tag.length - 1, text.length); length > 0; length--)
     if (text.endsWith(tag.slice(0, length))) return length;
-  }
   return 0;
 }

@@ -146,10 +146,7 @@ async function findGpu({ gpu }: DeviceNavigator, asked: number | undefined): Pro
 }
 
 /** Detects a software adapter. The flag moved from the adapter to its info; Chromium's are also recognizable by name. */
-function isFallback(adapter: GPUAdapter & { isFallbackAdapter?: boolean }): boolean {
-  return (
-    adapter.info.isFallbackAdapter === true ||
-    adapter.isFallbackAdapter === true ||
-    /swiftshader|llvmpipe|software/i.test(`${adapter.info.architecture} ${adapter.info.description}`)
-  );
-}
+const isFallback = (adapter: GPUAdapter & { isFallbackAdapter?: boolean }): boolean =>
+  adapter.info.isFallbackAdapter === true ||
+  adapter.isFallbackAdapter === true ||
+  /swiftshader|llvmpipe|software/i.test(`${adapter.info.architecture} ${adapter.info.description}`);

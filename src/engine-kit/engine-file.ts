@@ -104,13 +104,12 @@ async function read(url: string, signal: AbortSignal, cache: RequestCache): Prom
 }
 
 /** Reads an engine's script. Some servers answer a missing file with a web page. @throws ServiceError `model_load_failed` */
-export async function readScript(url: string, signal: AbortSignal): Promise<string> {
-  return pastCaches(url, signal, async (cache) => {
+export const readScript = async (url: string, signal: AbortSignal): Promise<string> =>
+  pastCaches(url, signal, async (cache) => {
     const text = await fetchFile(url, { signal, cache }, (response) => response.text());
     if (/^\s*(<|$)/.test(text)) throw engineFileError(url, 'is not a script');
     return text;
   });
-}
 
 /** Finds out why a script did not start as a worker. @returns the file's fault; `error` if it has none */
 export async function scriptFault(url: string, error: Error): Promise<Error> {

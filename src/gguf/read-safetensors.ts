@@ -64,9 +64,8 @@ function tensorOf(name: string, entry: Entry, start: number, size: number): Safe
   const length = end - begin;
   const bits = bitsOf(dtype);
   const bytes = shape.reduce((product, each) => product * each, (bits ?? 0) / 8);
-  if (bits !== undefined && bytes !== length) {
+  if (bits !== undefined && bytes !== length)
     throw new FormatError(`gives its tensor ${name} ${length} bytes, and a shape that takes ${bytes}`);
-  }
   return { name, shape, offset: start + begin, length };
 }
 

@@ -104,12 +104,11 @@ export function symbolClasses(sets: readonly Ranges[], spend: (steps: number) =>
 }
 
 /** Indices of the first start of each range, and of the one after it. */
-function stretches(ranges: Ranges, indices: ReadonlyMap<number, number>): [from: number, end: number][] {
-  return Array.from({ length: ranges.length / 2 }, (_, index) => {
+const stretches = (ranges: Ranges, indices: ReadonlyMap<number, number>): [from: number, end: number][] =>
+  Array.from({ length: ranges.length / 2 }, (_, index) => {
     const [first = 0, last = 0] = ranges.slice(2 * index, 2 * index + 2);
     return [indices.get(first) ?? 0, indices.get(last + 1) ?? 0];
   });
-}
 
 function membersOf(starts: readonly number[], classOf: readonly number[]): Ranges[] {
   const classes = new Map<number, number[]>();

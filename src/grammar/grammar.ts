@@ -166,8 +166,8 @@ const completes = (items: readonly Item[], productive: ReadonlySet<Rule>): boole
     return !rule || productive.has(rule) || (typeof item === 'object' && 'min' in item && item.min === 0);
   });
 
-function printed(items: readonly Item[], productive: ReadonlySet<Rule>): string {
-  return items
+const printed = (items: readonly Item[], productive: ReadonlySet<Rule>): string =>
+  items
     .map((item) => {
       if (typeof item === 'string') return item;
       if (!('rule' in item)) return nameOf(item);
@@ -175,7 +175,6 @@ function printed(items: readonly Item[], productive: ReadonlySet<Rule>): string 
       return `${nameOf(item.rule)}{${item.min},${item.max === Infinity ? '' : item.max}}`;
     })
     .join(' ');
-}
 
 const CONTROLS: Ranges = [0, 0x1f];
 const QUOTE_AND_BACKSLASH: Ranges = [0x22, 0x22, 0x5c, 0x5c];

@@ -221,9 +221,7 @@ async function isWholeKey(key: string): Promise<boolean> {
 /**
  * Hash that is stored: SHA-256 of the whole key, base64url. 256 random bits need no salt and no slow hash.
  */
-export async function hashKey(key: string): Promise<string> {
-  return base64url(await sha256(key));
-}
+export const hashKey = async (key: string): Promise<string> => base64url(await sha256(key));
 
 async function checksum(body: string): Promise<string> {
   // Differs from the text whose hash is stored, so that the checksum reveals nothing of that hash.
@@ -231,13 +229,11 @@ async function checksum(body: string): Promise<string> {
   return base64url(digest.subarray(0, 3));
 }
 
-async function sha256(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
-}
+const sha256 = async (text: string): Promise<Uint8Array> =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
+const base64url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '');
-}

@@ -17,9 +17,8 @@ export type V1Message =
   | { role: 'tool'; content: string; tool_call_id: string };
 
 /** @throws DOMException for an image that cannot be read */
-export async function toV1Messages(messages: readonly Message[]): Promise<V1Message[]> {
-  return (await Promise.all(messages.map(toV1))).flat();
-}
+export const toV1Messages = async (messages: readonly Message[]): Promise<V1Message[]> =>
+  (await Promise.all(messages.map(toV1))).flat();
 
 /** Converts a message. Each result of a tool becomes a separate one. */
 async function toV1({ role, content }: Message): Promise<V1Message[]> {

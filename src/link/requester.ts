@@ -65,9 +65,8 @@ export async function loadModel(
 }
 
 /** The status of the engine's worker. @throws ServiceError */
-export async function readStatus(connection: EngineConnection, signal: AbortSignal): Promise<EngineStatus> {
-  return (await ask(connection, { type: 'status' }, 'status', { signal })).status;
-}
+export const readStatus = async (connection: EngineConnection, signal: AbortSignal): Promise<EngineStatus> =>
+  (await ask(connection, { type: 'status' }, 'status', { signal })).status;
 
 /** Runs a command on the stored weights. @throws ServiceError; the signal's reason when aborted */
 export async function commandWeights<T extends WeightsCommand['type']>(

@@ -10,9 +10,7 @@ export const packageFile = (path: string): string => fileURLToPath(new URL(path,
 export const isClone = (): boolean => existsSync(packageFile('sw/sw.ts'));
 
 /** The service worker's source, in a clone of the repository; a package has it built. */
-export function serviceWorkerSource(): string | null {
-  return isClone() ? packageFile('sw/sw.ts') : null;
-}
+export const serviceWorkerSource = (): string | null => (isClone() ? packageFile('sw/sw.ts') : null);
 
 /** Output of `npm run prepack` for sites without a bundler. */
 export const STATIC_FOLDER = 'dist/static';

@@ -138,9 +138,8 @@ export function prefix({ shell, large }: FileLists, networkFirst: NetworkFirst |
 }
 
 /** Script `OWN_FILES`: localtext's own files, for a service worker whose other files another tool keeps. */
-export function ownFilesScript({ shell, large }: FileLists): string {
-  return `self.__LOCALTEXT_SMALL_FILES__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
-}
+export const ownFilesScript = ({ shell, large }: FileLists): string =>
+  `self.__LOCALTEXT_SMALL_FILES__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
 
 const list = (files: SiteFile[]): string =>
   JSON.stringify(files.toSorted((a, b) => (a.url < b.url ? -1 : 1)));

@@ -23,9 +23,7 @@ export async function register(
   options: StartOptions,
   onWaiting: () => void,
 ): Promise<ServiceWorkerRegistration> {
-  if (!('serviceWorker' in navigator)) {
-    throw (await startErrors()).noServiceWorkers();
-  }
+  if (!('serviceWorker' in navigator)) throw (await startErrors()).noServiceWorkers();
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
     if (options.isolation?.length)

@@ -54,9 +54,8 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   // Deferred, so that the site can add its listener first.
   setTimeout(onWaiting);
   // The site renews its own registration.
-  if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {
+  if (!(options.serviceWorker instanceof ServiceWorkerRegistration))
     onControlLost(handle.stopped, async () => handle.renew(await install()));
-  }
   return handle;
 }
 

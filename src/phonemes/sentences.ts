@@ -14,8 +14,8 @@ function endsSentence(text: string, end: number, next: string, titles: ReadonlyS
 }
 
 /** Splits a text into sentences, of at most 500 characters. A line break ends one, too. */
-export function splitSentences(text: string, titles: ReadonlySet<string>): string[] {
-  return text
+export const splitSentences = (text: string, titles: ReadonlySet<string>): string[] =>
+  text
     .split('\n')
     .flatMap((line) => {
       const paragraph = line.trim();
@@ -30,4 +30,3 @@ export function splitSentences(text: string, titles: ReadonlySet<string>): strin
       return [...sentences, paragraph.slice(start)];
     })
     .flatMap((sentence) => sentence.match(PIECE) ?? []);
-}

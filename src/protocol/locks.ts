@@ -60,27 +60,25 @@ export function queryLocks(locks: Pick<LockManager, 'query'>): Promise<LockManag
  * Resolves once the lock is held, to the function that releases it. The end of the holder's thread releases
  * it, too.
  */
-export function holdLock(locks: LockManager, name: string): Promise<() => void> {
-  return new Promise((resolve, reject) => {
+export const holdLock = (locks: LockManager, name: string): Promise<() => void> =>
+  new Promise((resolve, reject) => {
     locks.request(name, () => new Promise<void>(resolve)).catch(reject);
   });
-}
 
 /** Holds a lock as `holdLock()` does, or resolves to null if another holds it. */
-export function takeLock(locks: LockManager, name: string): Promise<(() => void) | null> {
-  return new Promise((resolve, reject) => {
+export const takeLock = (locks: LockManager, name: string): Promise<(() => void) | null> =>
+  new Promise((resolve, reject) => {
     const hold = (lock: Lock | null) => (lock ? new Promise<void>(resolve) : resolve(null));
     locks.request(name, { ifAvailable: true }, hold).catch(reject);
   });
-}
 
 /**
  * Holds a lock that shows others that this thread lives; no other thread requests its name. A second request
  * waits behind the first: a script that steals the lock takes neither from `whenReleased`.
  * @throws the signal's reason when aborted before
  */
-export function keepLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
-  return new Promise((resolve, reject) => {
+export const keepLock = (locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> =>
+  new Promise((resolve, reject) => {
     const ended = createDeferred();
     const release = (): void => {
       signal?.removeEventListener('abort', release);
@@ -100,7 +98,6 @@ export function keepLock(locks: LockManager, name: string, signal?: AbortSignal)
     request();
     request();
   });
-}
 
 /**
  * Resolves once the thread that keeps the lock has ended or released it.

@@ -84,9 +84,8 @@ function requirePageLibrary(request: Request, { pathname }: URL, allow: string):
     const message = `${request.method} is not possible at ${pathname}. Use ${allow}.`;
     throw requestError(405, message, null, null, { allow });
   }
-  if (version !== String(PROTOCOL_VERSION)) {
+  if (version !== String(PROTOCOL_VERSION))
     throw new ServiceError({ ...protocolMismatch().wire, status: 400 });
-  }
 }
 
 /** @throws ServiceError 400 */

@@ -7,9 +7,8 @@ declare const self: ServiceWorkerGlobalScope;
  * Whether a script fetches a file of `models/` below this scope. The store's own downloads, which bypass
  * stored copies, do not count.
  */
-export function asksForWeights({ method, url, cache, destination }: Request): boolean {
-  return method === 'GET' && !destination && cache !== 'no-store' && pathBelow(url) !== null;
-}
+export const asksForWeights = ({ method, url, cache, destination }: Request): boolean =>
+  method === 'GET' && !destination && cache !== 'no-store' && pathBelow(url) !== null;
 
 function pathBelow(url: string): string | null {
   const folder = new URL('models/', self.registration.scope).href;
@@ -44,9 +43,8 @@ export async function respondStored(request: Request): Promise<Response> {
   return new Response(blob.slice(from, to), { status: range ? 206 : 200, headers });
 }
 
-async function find(url: string): Promise<Awaited<ReturnType<typeof findStored>>> {
-  return findStored(scopeOf(self.registration.scope), decodeURIComponent(pathBelow(url) ?? ''));
-}
+const find = async (url: string): Promise<Awaited<ReturnType<typeof findStored>>> =>
+  findStored(scopeOf(self.registration.scope), decodeURIComponent(pathBelow(url) ?? ''));
 
 /** Whether an `If-None-Match` header names the tag: weak ones match too, and `*` any. */
 const namesTag = (header: string | null, tag: string): boolean =>

@@ -192,8 +192,9 @@ export type Service = (
  * Creates all of `/v1` as a function. Errors have OpenAI's shape. It rejects only with the reason for which
  * the request was aborted.
  */
-export function createService(dependencies: ServiceDependencies): Service {
-  return async (request, client = null, watch = ownSignal(request)) => {
+export const createService =
+  (dependencies: ServiceDependencies): Service =>
+  async (request, client = null, watch = ownSignal(request)) => {
     const { method, headers, url } = request;
     const arrival = arrive(request, client, watch, dependencies);
     const { trace, requestId } = arrival;
@@ -220,7 +221,6 @@ export function createService(dependencies: ServiceDependencies): Service {
       return withoutBody(method, response);
     }
   };
-}
 
 const withoutBody = (method: string, response: Response): Response =>
   method === 'HEAD' ? new Response(null, response) : response;

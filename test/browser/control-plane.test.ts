@@ -117,9 +117,8 @@ test('only what the page library sends is accepted, and each refusal has OpenAIâ
     [`${LOAD_PATH}?model=${'x'.repeat(2000)}`, { method: 'POST', headers: header }, 400, 'invalid_value'],
     [STATUS_PATH, { headers: { [PROTOCOL_HEADER]: '1' } }, 400, 'protocol_mismatch'],
   ];
-  for (const [path, init, status, code = null] of cases) {
+  for (const [path, init, status, code = null] of cases)
     expect({ path, init, ...(await ask(path, init)) }).toEqual({ path, init, status, code });
-  }
 });
 
 test('a command that a script of the origin makes up is refused', async () => {

@@ -102,9 +102,8 @@ export class AlteredSite {
 
   #answer(url: string, response: IncomingMessage, answer: ServerResponse): void {
     const headers: OutgoingHttpHeaders = { ...response.headers };
-    if (!this.#isolated) {
+    if (!this.#isolated)
       for (const name of Object.keys(headers)) if (name.startsWith('cross-origin-')) delete headers[name];
-    }
     const { pathname } = new URL(url, this.#origin);
     Object.assign(headers, this.#headers(pathname));
     const alter = this.#alterationOf(pathname);

@@ -28,9 +28,8 @@ function present(): string | null {
 
 function install(): string {
   const ways: string[][] = [['npx', 'playwright', 'install', 'chromium']];
-  if (process.platform === 'linux' && process.getuid?.() === 0) {
+  if (process.platform === 'linux' && process.getuid?.() === 0)
     ways.push(['sh', '-c', 'apt-get update && apt-get install -y chromium']);
-  }
   for (const [command = '', ...args] of ways) {
     console.error(`No Chromium here. Trying: ${command} ${args.join(' ')}`);
     spawnSync(command, args, {

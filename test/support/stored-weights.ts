@@ -32,9 +32,7 @@ export async function launchWithWeights({ servedBy, ...options }: Options = {}):
     profile,
     extraArgs: [...(options.extraArgs ?? []), ...mapped],
   });
-  if (options.profile === undefined) {
-    context.on('close', () => void removeFolder(profile));
-  }
+  if (options.profile === undefined) context.on('close', () => void removeFolder(profile));
   return context;
 }
 

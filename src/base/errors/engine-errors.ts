@@ -35,13 +35,12 @@ export function contextLengthExceeded(
   );
 }
 
-export function deviceLost(cause?: unknown): ServiceError {
-  return serverError(
+export const deviceLost = (cause?: unknown): ServiceError =>
+  serverError(
     'device_lost',
     'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.',
     cause,
   );
-}
 
 /** Error of an engine that is unusable from now on: its owner must reload it. */
 export function engineCrashed(cause: unknown): ServiceError {

@@ -143,9 +143,8 @@ export function leaseOptions(job: Job, origin: Origin | undefined, pauses: numbe
   };
 }
 
-function promptTokens(input: ChatJob['input']): number {
-  return estimateTokens(charactersOf(input)) + imagesOf(input).length * WORK.imageTokens;
-}
+const promptTokens = (input: ChatJob['input']): number =>
+  estimateTokens(charactersOf(input)) + imagesOf(input).length * WORK.imageTokens;
 
 function questionWork(options: readonly DecisionOption[]): number {
   const tail = Math.min(WORK.optionTail, Math.floor(WORK.optionTails / options.length));

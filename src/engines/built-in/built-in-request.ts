@@ -12,8 +12,8 @@ import {
 import { withToolCalls } from '#chat-template';
 
 /** Error for what the browser's model cannot do. The next variant may be able to (`passOn`). */
-export function cannot(param: string, rule: string): ServiceError {
-  return new ServiceError({
+export const cannot = (param: string, rule: string): ServiceError =>
+  new ServiceError({
     status: 400,
     type: 'invalid_request_error',
     code: 'unsupported_value',
@@ -21,7 +21,6 @@ export function cannot(param: string, rule: string): ServiceError {
     message: `\`${param}\` ${rule}. Leave it out, or use another model.`,
     passOn: true,
   });
-}
 
 /** What this browser's sessions support. */
 export interface SessionAbilities {

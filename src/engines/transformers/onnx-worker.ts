@@ -58,9 +58,8 @@ function pool(
   const vector = new Float32Array(width);
   const from = pooling === 'last_token' ? length - 1 : 0;
   const to = pooling === 'cls' ? 1 : length;
-  for (let token = from; token < to; token++) {
+  for (let token = from; token < to; token++)
     for (let i = 0; i < width; i++) vector[i] = (vector[i] ?? 0) + (states[token * width + i] ?? 0);
-  }
   let sum = 0;
   for (const x of vector) sum += x * x;
   // The mean's divisor cancels out in the normalization.

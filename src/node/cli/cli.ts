@@ -78,8 +78,7 @@ function report(error: unknown, name: string): number {
   return 1;
 }
 
-function version(): string {
-  return (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
-}
+const version = (): string =>
+  (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
 
 process.exitCode = await main();

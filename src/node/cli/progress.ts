@@ -81,9 +81,7 @@ export function describeProgress(
   return `${text}, ${megabytes(bytesPerSecond)} MB/s, ${duration(secondsLeft)} left`;
 }
 
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
-}
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
 
 function duration(seconds: number): string {
   const whole = Math.ceil(seconds);

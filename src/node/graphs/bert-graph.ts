@@ -172,10 +172,8 @@ export async function graphForFolder(folder: string): Promise<Uint8Array> {
 }
 
 /** The same graph with embedded 8-bit weights. */
-export async function int8GraphForFolder(folder: string, outliers: OutlierChannels): Promise<Uint8Array> {
-  return bertInt8Graph(await readConfig(folder), await matricesOfFile(join(folder, WEIGHTS)), outliers);
-}
+export const int8GraphForFolder = async (folder: string, outliers: OutlierChannels): Promise<Uint8Array> =>
+  bertInt8Graph(await readConfig(folder), await matricesOfFile(join(folder, WEIGHTS)), outliers);
 
-async function readConfig(folder: string): Promise<BertConfig> {
-  return JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as BertConfig;
-}
+const readConfig = async (folder: string): Promise<BertConfig> =>
+  JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as BertConfig;

@@ -12,9 +12,8 @@ interface Float {
   float: number;
 }
 
-export function encodeMessage(fields: readonly Field[]): Uint8Array {
-  return Buffer.concat(fields.flatMap(([number, value]) => encodeField(number, value)));
-}
+export const encodeMessage = (fields: readonly Field[]): Uint8Array =>
+  Buffer.concat(fields.flatMap(([number, value]) => encodeField(number, value)));
 
 function encodeField(number: number, value: FieldValue): Uint8Array[] {
   if (typeof value === 'number') return [varint(number * 8), varint(value)];
@@ -28,9 +27,7 @@ function lengthDelimited(value: string | Uint8Array | readonly Field[]): Uint8Ar
   return value instanceof Uint8Array ? value : encodeMessage(value);
 }
 
-function isFloat(value: FieldValue): value is Float {
-  return typeof value === 'object' && 'float' in value;
-}
+const isFloat = (value: FieldValue): value is Float => typeof value === 'object' && 'float' in value;
 
 /** Negative numbers take ten bytes: they are encoded as 64-bit two's complement. */
 function varint(value: number): Uint8Array {

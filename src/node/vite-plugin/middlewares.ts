@@ -10,14 +10,13 @@ import { isV1Path } from '#base';
  * `no-cache` with an ETag.
  * @param hashed paths of the folders with such files
  */
-export function cacheFor(hashed: readonly string[]): Connect.NextHandleFunction {
-  return (request, response, next) => {
-    if (hashed.some((folder) => request.url?.startsWith(folder))) {
+export const cacheFor =
+  (hashed: readonly string[]): Connect.NextHandleFunction =>
+  (request, response, next) => {
+    if (hashed.some((folder) => request.url?.startsWith(folder)))
       response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
-    }
     next();
   };
-}
 
 /**
  * Serves the files of a folder, and 404 for files that it lacks: a page in their place would be taken for
@@ -48,8 +47,9 @@ export function serveFile(path: string): Connect.NextHandleFunction {
   };
 }
 
-export function serveScript(script: () => Promise<string>): Connect.NextHandleFunction {
-  return async (_request, response, next) => {
+export const serveScript =
+  (script: () => Promise<string>): Connect.NextHandleFunction =>
+  async (_request, response, next) => {
     try {
       const code = await script();
       response.setHeader('Content-Type', 'text/javascript');
@@ -59,7 +59,6 @@ export function serveScript(script: () => Promise<string>): Connect.NextHandleFu
       next(error);
     }
   };
-}
 
 /**
  * Answers requests to `/v1` that bypassed the service worker. Returns JSON, not the SPA page, so that clients

@@ -177,17 +177,16 @@ export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal):
 
 const workerBlocked = (message: string): ServiceError => serverError('worker_blocked', message);
 
-function whenBlocked(script: string, signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
+const whenBlocked = (script: string, signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
     const report = (directive: string): void =>
       reject(workerBlocked(blockedMessage('localtext-engine', directive)));
     onBlockedWorker(script, report, signal);
   });
-}
 
 /** Rejects when the worker cannot start: a pending Comlink call would never settle. */
-function failure(worker: Worker, signal: AbortSignal, started: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
+const failure = (worker: Worker, signal: AbortSignal, started: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
     const fail = (event: Event): void => {
       const reason = event instanceof ErrorEvent && event.message;
       // A policy that refuses the worker is reported in a separate event, which may come after this one.
@@ -198,4 +197,3 @@ function failure(worker: Worker, signal: AbortSignal, started: AbortSignal): Pro
     worker.addEventListener('messageerror', fail, options);
     signal.addEventListener('abort', () => reject(signal.reason), options);
   });
-}

@@ -61,10 +61,8 @@ function idleView(id: string, { downloadBytes, unloadedFor }: ModelState, gpu: s
 }
 
 /** Decimal units, as browsers and disks count. */
-function formatBytes(bytes: number): string {
-  return bytes < 999.5e6 ? `${Math.max(1, Math.round(bytes / 1e6))} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
-}
+const formatBytes = (bytes: number): string =>
+  bytes < 999.5e6 ? `${Math.max(1, Math.round(bytes / 1e6))} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 
-function formatSeconds(seconds: number): string {
-  return seconds < 90 ? `${Math.max(1, seconds)} s` : `${Math.round(seconds / 60)} min`;
-}
+const formatSeconds = (seconds: number): string =>
+  seconds < 90 ? `${Math.max(1, seconds)} s` : `${Math.round(seconds / 60)} min`;

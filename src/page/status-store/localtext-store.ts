@@ -11,9 +11,7 @@ import { INITIAL_STATE, modelOf, type LocaltextState, type ModelState } from './
  * const store = createStore(() => start({ base: '/app/' }));
  * store.subscribe(() => console.log(store.getModel('amber-phoenix-4').state));
  */
-export function createStore(start: () => Promise<Localtext>): LocaltextStore {
-  return new LocaltextStore(start);
-}
+export const createStore = (start: () => Promise<Localtext>): LocaltextStore => new LocaltextStore(start);
 
 /** Made by `createStore()`. Its functions need no `this`, and return the same object until it changes. */
 class LocaltextStore {

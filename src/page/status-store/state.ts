@@ -84,6 +84,5 @@ function isChecked(model: ModelStatus): boolean {
 const secondsOf = (state: ModelState['state'], estimate: VariantEstimate | undefined): number | null =>
   state === 'ready' ? null : (estimate?.downloadSeconds ?? null);
 
-function secondsLeft({ loadedBytes, totalBytes, bytesPerSecond = 0 }: LoadProgress): number | null {
-  return bytesPerSecond > 0 ? Math.ceil((totalBytes - loadedBytes) / bytesPerSecond) : null;
-}
+const secondsLeft = ({ loadedBytes, totalBytes, bytesPerSecond = 0 }: LoadProgress): number | null =>
+  bytesPerSecond > 0 ? Math.ceil((totalBytes - loadedBytes) / bytesPerSecond) : null;

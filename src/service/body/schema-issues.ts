@@ -28,13 +28,12 @@ export function schemaError(error: z.core.$ZodError, body: unknown): ServiceErro
 }
 
 /** `messages[1].role` */
-function notation(path: readonly PropertyKey[]): string {
-  return path
+const notation = (path: readonly PropertyKey[]): string =>
+  path
     .map((part, index) =>
       typeof part === 'number' ? `[${part}]` : (index > 0 ? '.' : '') + shortened(String(part)),
     )
     .join('');
-}
 
 /** Whether a path is longer, or as long and ends at a later element. */
 function isFurther(path: readonly PropertyKey[], than: readonly PropertyKey[]): boolean {

@@ -79,11 +79,10 @@ export const usableModels = async (
 ): Promise<string[]> =>
   (await directory.list()).filter((entry) => fits(entry) && mayUse(admitted, entry)).map(({ id }) => id);
 
-function noSuchModel(id: string, hint: string): ServiceError {
-  return modelNotFound(
+const noSuchModel = (id: string, hint: string): ServiceError =>
+  modelNotFound(
     `The model ${JSON.stringify(shortened(id, 80))} does not exist, or this key may not use it. ${hint}`,
   );
-}
 
 const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean =>
   models === null || models.includes(entry.id) || models.includes(id);
@@ -116,9 +115,8 @@ export function catalogDirectory(
   };
 }
 
-function toEntries({ models, ownedBy }: Catalog): ModelEntry[] {
-  return models.map((catalogModel) => {
+const toEntries = ({ models, ownedBy }: Catalog): ModelEntry[] =>
+  models.map((catalogModel) => {
     const { id, kind, created, defaults = {}, variants } = catalogModel;
     return { id, kind, created, ownedBy, defaults, vision: () => variants.some(maySee), catalogModel };
   });
-}

@@ -6,9 +6,8 @@ import type { CallableTools } from './callable-tools.ts';
 export const TOOL_CALL_MARK = '<tool_call>';
 
 /** Describes the functions in the system message of a conversation, which works with any chat template. */
-export function withToolPrompt(input: ChatJob['input'], tools: CallableTools): ChatJob['input'] {
-  return 'messages' in input ? { messages: withTools(input.messages, tools) } : input;
-}
+export const withToolPrompt = (input: ChatJob['input'], tools: CallableTools): ChatJob['input'] =>
+  'messages' in input ? { messages: withTools(input.messages, tools) } : input;
 
 function withTools(messages: readonly ChatMessage[], tools: CallableTools): ChatMessage[] {
   const [first, ...rest] = messages;

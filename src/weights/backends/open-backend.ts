@@ -84,11 +84,9 @@ const keysOf = async (cache: Cache, prefix: string): Promise<Request[]> =>
 
 const openCache = async (): Promise<Cache> => caches.open(CACHE);
 
-async function getChunk(cache: Cache, name: string, at: number): Promise<Blob | undefined> {
-  return (await cache.match(chunkUrl(name, at)))?.blob();
-}
+const getChunk = async (cache: Cache, name: string, at: number): Promise<Blob | undefined> =>
+  (await cache.match(chunkUrl(name, at)))?.blob();
 
 /** Opens the best backend that this browser supports. */
-export async function openBackend(): Promise<StorageBackend> {
-  return (await openOpfsBackend()) ?? (await openCacheBackend()) ?? new MemoryBackend();
-}
+export const openBackend = async (): Promise<StorageBackend> =>
+  (await openOpfsBackend()) ?? (await openCacheBackend()) ?? new MemoryBackend();

@@ -352,9 +352,8 @@ function checkStatus(file: WeightFile, response: Response): void {
   if (isTransient(status)) throw new TransientStatusError(response);
   if (status !== 200 && status !== 206) throw unavailable(file, status);
   const type = headers.get('content-type') ?? '';
-  if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(type) && !/\.x?html?$/i.test(file.path)) {
+  if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(type) && !/\.x?html?$/i.test(file.path))
     throw webPage(file, status);
-  }
 }
 
 /**

@@ -222,9 +222,8 @@ export async function hashed(
     for await (const part of timeout.body(await fetchOk(url, timeout))) {
       hasher.update(part);
       bytes += part.length;
-      if (bytes > MAX_UNHASHED_BYTES) {
+      if (bytes > MAX_UNHASHED_BYTES)
         throw failed(`${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`);
-      }
     }
     if (size !== undefined && bytes !== size)
       throw failed(

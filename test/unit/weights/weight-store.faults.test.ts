@@ -45,17 +45,15 @@ async function bytesOf(backend: MemoryBackend, name: string): Promise<Buffer> {
 async function put(backend: MemoryBackend, name: string, bytes: Buffer): Promise<void> {
   await backend.remove(name);
   const writer = await backend.write(name);
-  for (let at = 0; at < Math.max(1, bytes.length); at += CHUNK_BYTES) {
+  for (let at = 0; at < Math.max(1, bytes.length); at += CHUNK_BYTES)
     await writer.write(new Uint8Array(bytes.subarray(at, at + CHUNK_BYTES)), at);
-  }
 }
 
 async function apply(backend: MemoryBackend, damage: StoredFault['damage']): Promise<void> {
   const record = recordName(file.sha256);
   if (damage.kind === 'delete') return backend.remove(damage.what === 'file' ? file.sha256 : record);
-  if (damage.kind === 'record') {
+  if (damage.kind === 'record')
     return replace(backend, record, damage.text((await bytesOf(backend, record)).toString()));
-  }
   const stored = await bytesOf(backend, file.sha256);
   if (damage.kind === 'truncate') return put(backend, file.sha256, stored.subarray(0, damage.to));
   if (damage.kind === 'flip') {

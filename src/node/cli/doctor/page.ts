@@ -65,8 +65,8 @@ function parse(policy: string): Directives {
 const sources = (directives: Directives, ...names: string[]): string[] | undefined =>
   names.map((name) => directives.get(name)).find((found) => found !== undefined);
 
-function allows(list: string[], { origin, host, protocol }: URL): boolean {
-  return list.some((source) => {
+const allows = (list: string[], { origin, host, protocol }: URL): boolean =>
+  list.some((source) => {
     if (source === '*' || source === protocol) return true;
     const [, scheme, name = ''] = /^(?:(https?:)\/\/)?([^/']+)/.exec(source) ?? [];
     if (scheme !== undefined && scheme !== protocol) return false;
@@ -74,7 +74,6 @@ function allows(list: string[], { origin, host, protocol }: URL): boolean {
       source.startsWith(origin) || name === host || (name.startsWith('*.') && host.endsWith(name.slice(1)))
     );
   });
-}
 
 /** @param models folder with the weights, when it is of another origin */
 export function examinePage(page: Answer & { text: string }, models: URL | null = null): Finding[] {

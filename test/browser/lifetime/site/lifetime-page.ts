@@ -40,9 +40,8 @@ const lifetime = {
   /** Resolves to a key. */
   async start(options: StartOptions = {}): Promise<string> {
     handle = await start(options);
-    for (const type of ['status', 'update'] as const) {
+    for (const type of ['status', 'update'] as const)
       handle.addEventListener(type, () => void lifetime.events[type]++);
-    }
     return (await handle.keys.issue({ label: 'lifetime' })).key;
   },
 

@@ -302,8 +302,7 @@ test('cancel gives a download up for all who wait, and drops what has come', asy
   const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress }));
   const outcomes = await Promise.allSettled(waiting);
   await cancelled;
-  for (const outcome of outcomes) {
+  for (const outcome of outcomes)
     expect(outcome).toMatchObject({ status: 'rejected', reason: { wire: { code: 'download_cancelled' } } });
-  }
   expect([...backend.files.keys()]).toEqual([]);
 });
