@@ -29,8 +29,12 @@ const LIMITS = [
   'maxComputeInvocationsPerWorkgroup',
 ] as const;
 
+/** Kept for the page's life: Chromium writes a warning to the console for each question without an answer. */
+let findingGpu: Promise<GpuFacts | null> | undefined;
+
 export async function findDevice(): Promise<DeviceFacts> {
-  const [gpu] = await Promise.all([findGpu(), refreshStorage()]);
+  findingGpu ??= findGpu();
+  const [gpu] = await Promise.all([findingGpu, refreshStorage()]);
   const { deviceMemory } = navigator as Navigator & { deviceMemory?: number };
   return {
     gpu,

@@ -29,7 +29,7 @@ export function AnswerCard({ question, answer, isFirst }: Props) {
             <span class="decide-bar" aria-hidden="true">
               <span style={{ inlineSize: `${probability * 100}%` }} />
             </span>
-            <span class="figures">{Math.round(probability * 100)} %</span>
+            <span class="figures">{percent(probability)} %</span>
           </li>
         ))}
       </ul>
@@ -41,6 +41,9 @@ export function AnswerCard({ question, answer, isFirst }: Props) {
     </section>
   );
 }
+
+const percent = (share: number): string | number =>
+  share > 0 && share < 0.005 ? '< 1' : Math.round(share * 100);
 
 function rowsOf({ probability, probabilities = [] }: Answer): { label: string; probability: number }[] {
   if (probability !== undefined)

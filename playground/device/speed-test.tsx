@@ -45,7 +45,7 @@ export function SpeedTest() {
           <p class="speed">
             {stats.tokensPerSecond.toFixed(1)} <span class="quiet">tokens/s</span>
           </p>
-          <ReplyStatsLine stats={stats} />
+          <ReplyStatsLine stats={{ ...stats, tokensPerSecond: null }} />
         </>
       )}
     </form>

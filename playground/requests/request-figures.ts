@@ -5,9 +5,7 @@ export const isFailure = ({ status, error }: RequestLogEntry): boolean =>
   error !== null || (status !== null && status >= 400);
 
 export function statusText({ state, status }: RequestLogEntry): string {
-  if (state === 'running') return 'running';
-  if (state === 'aborted') return 'left';
-  return String(status ?? '');
+  return state === 'running' || state === 'aborted' ? state : String(status ?? '');
 }
 
 /** Decode speed after the first token; null where nothing was decoded. The tokens of a speech stand for its length. */

@@ -30,10 +30,15 @@ export function Timeline({ entries }: { entries: readonly RequestLogEntry[] }) {
       <figcaption class="figures">
         <span>{duration(now - first)} ago</span>
         <span class="timeline-legend">
-          <i class="timeline-queue" />
-          &nbsp;waits <i class="timeline-prefill" />
-          &nbsp;reads <i class="timeline-decode" />
-          &nbsp;writes
+          <span>
+            <i class="timeline-queue" /> waits
+          </span>{' '}
+          <span>
+            <i class="timeline-prefill" /> reads
+          </span>{' '}
+          <span>
+            <i class="timeline-decode" /> writes
+          </span>
         </span>
         <span>now</span>
       </figcaption>

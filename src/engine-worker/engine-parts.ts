@@ -45,7 +45,7 @@ export function createEngineParts(options: EnginePartsOptions): Serving {
     evict: limits.evict ?? false,
     users: loadedModels,
     device,
-    chosen: (id) => modelManager.chosen(id),
+    chosen: (id) => modelManager.plan(id).then(() => modelManager.chosen(id)),
     read: () => readAddedModels(scope),
     save: (records) => writeAddedModels(scope, locks, records),
     requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),

@@ -86,6 +86,10 @@ export function createModels(options: ModelsOptions): ModelManager {
     () => manager.facts((variant) => files.exactBytes(variant)),
     options.saveFacts,
   );
+  const planAll = (): Promise<void> =>
+    manager.plan().then(weightsChanged, (error: unknown) => {
+      console.error('localtext: no plan for the models', error);
+    });
   weights.onChange((change) => {
     if (change === 'files') return weightsChanged();
     manager.setCatalog(weights.catalog);
@@ -96,14 +100,5 @@ export function createModels(options: ModelsOptions): ModelManager {
 
   function weightsChanged(): void {
     void estimates.refresh(manager.catalog).then(options.onChange);
-  }
-
-  async function planAll(): Promise<void> {
-    try {
-      await manager.planAll();
-      weightsChanged();
-    } catch (error) {
-      console.error('localtext: no plan for the models', error);
-    }
   }
 }

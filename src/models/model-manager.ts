@@ -191,9 +191,10 @@ export class ModelManager {
     }
   }
 
-  /** Chooses a variant for every model before the first request, so that the status can show it. */
-  async planAll(): Promise<void> {
-    await Promise.all(this.#catalog.models.map((model) => this.#planned(model)));
+  /** Chooses a variant for the model, or for every model, before its first request: the status shows it, and commands need it. */
+  async plan(id?: string): Promise<void> {
+    const models = this.#catalog.models.filter((model) => (id ?? model.id) === model.id);
+    await Promise.all(models.map((model) => this.#planned(model)));
     this.#options.onChange();
   }
 

@@ -23,8 +23,8 @@ export interface WeightsOptions
   device: Promise<Device>;
   /** The models in memory, whose files are kept. */
   users: Pick<ModelStorageOptions, 'inUse' | 'isBusy' | 'release'>;
-  /** Name of the variant chosen for a model; undefined if none is chosen. */
-  chosen(id: string): string | undefined;
+  /** Chooses a variant for a model; resolves to its name, or to undefined if there is none. */
+  chosen(id: string): Promise<string | undefined>;
 }
 
 /** `models`: the user added, renamed or removed a model. `files`: files were stored or deleted, or a download changed. */
@@ -83,7 +83,7 @@ export function createWeights(options: WeightsOptions): Weights {
       changed('models');
     },
   });
-  const variantOf = (target: string): Promise<string> => storage.name(target, chosen(target));
+  const variantOf = async (target: string): Promise<string> => storage.name(target, await chosen(target));
   const dependencies = { store, variantFiles: files, modelStorage: storage, adder, variantOf };
   return {
     get catalog() {

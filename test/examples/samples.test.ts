@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
+import type OpenAI from 'openai';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 
@@ -14,6 +15,19 @@ import { startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
 
 /** The documentation's programs as printed: checked against the package's types, and run from it. */
+
+declare global {
+  interface Window {
+    /** Exports of the sample that the address names. */
+    sample: Promise<
+      Record<'classified' | 'extracted' | 'rewritten', object> & {
+        openai: OpenAI;
+        key: string;
+        localtext: Localtext;
+      }
+    >;
+  }
+}
 
 const examples = inject('examples');
 const tsc = resolve('node_modules/typescript/bin/tsc');
@@ -109,6 +123,25 @@ function sample(path: string, text: string): string {
   return found?.code ?? '';
 }
 
+/** Samples that show what they do: their place and a text of theirs, what a visitor presses, and what the page then has. */
+const SHOWN: Record<string, [path: string, text: string, shown: RegExp, press?: RegExp]> = {
+  'store.js': ['docs/react.md', 'store.subscribe', /^ready/],
+  'hooks.jsx': ['docs/react.md', 'useModel(', /ready$/, /^(?:Download 98 MB|Load)$/],
+  'language-model.js': ['docs/language-model.md', 'installLanguageModel', /software|program/],
+  'decision.js': ['docs/typed-answers.md', '/v1/decisions', /food 0\.\d/],
+  'speech.js': ['docs/capabilities.md', 'audio.speech', /\d$/],
+  'hub.js': ['docs/models.md', 'models.offers', /hub/],
+  'stored.js': ['docs/weights.md', 'weights.list', /smollm2-135m-instruct-q4_1 .* whole/],
+  'exported.js': ['docs/weights.md', 'weights.export', /localtext-model\.json/],
+  'requests.js': ['docs/keys.md', 'watchRequests', /^/],
+};
+
+/** What a page adds to a sample that only exports. */
+const RENDERED: Record<string, string> = {
+  'hooks.jsx': `import { createRoot } from 'react-dom/client';
+    createRoot(document.body.appendChild(document.createElement('div'))).render(<App />);`,
+};
+
 describe("the manual's samples run", () => {
   let context: BrowserContext;
   let url: string;
@@ -119,9 +152,16 @@ describe("the manual's samples run", () => {
       'package.json': '{"type":"module"}',
       'vite.config.js': sample('README.md', 'plugins: [localtext('),
       'index.html': '<!doctype html><title>README</title><script type="module" src="./main.js"></script>',
-      'main.js': `const samples = import.meta.glob('./samples/*.{js,ts}');
+      'main.js': `const samples = import.meta.glob('./samples/*');
+        console.log = (...all) => document.body.append(all.join(' '));
         const name = location.search.slice(1);
-        window.sample = (samples['./samples/' + name + '.js'] ?? samples['./samples/' + name + '.ts'])();`,
+        window.sample = Object.entries(samples).find(([path]) => path.startsWith('./samples/' + name + '.'))[1]();`,
+      ...Object.fromEntries(
+        Object.entries(SHOWN).map(([name, [path, text]]) => [
+          `samples/${name}`,
+          sample(path, text) + (RENDERED[name] ?? ''),
+        ]),
+      ),
       'samples/five-lines.js': `${sample('README.md', 'const openai')}\nexport { openai, key };`,
       'samples/fetch.js': `${sample('docs/browsers.md', 'createFetch()')}\nexport { openai };`,
       'samples/keys.js': `${sample('docs/keys.md', 'limits: { requestsPerMinute')}\nexport { localtext };`,
@@ -155,22 +195,12 @@ describe("the manual's samples run", () => {
     return page;
   }
 
-  type Exports = {
-    openai: {
-      chat: {
-        completions: { create(body: object): Promise<{ choices: { message: { content: string } }[] }> };
-      };
-    };
-    key: string;
-    localtext: { keys: { list(): Promise<{ label: string; state: string }[]> } };
-  };
-
   const chat = (page: Page, model: string): Promise<string> =>
     page.evaluate(async (id) => {
-      const { openai } = await (window as unknown as { sample: Promise<Exports> }).sample;
+      const { openai } = await window.sample;
       const messages = [
-        { role: 'system', content: 'You are a helpful assistant.' },
-        { role: 'user', content: 'Name the capital of France.' },
+        { role: 'system' as const, content: 'You are a helpful assistant.' },
+        { role: 'user' as const, content: 'Name the capital of France.' },
       ];
       const reply = await openai.chat.completions.create({
         model: id,
@@ -181,8 +211,7 @@ describe("the manual's samples run", () => {
       return reply.choices[0]?.message.content ?? '';
     }, model);
 
-  const ownKey = (page: Page): Promise<string> =>
-    page.evaluate(async () => (await (window as unknown as { sample: Promise<Exports> }).sample).key);
+  const ownKey = (page: Page): Promise<string> => page.evaluate(async () => (await window.sample).key);
 
   test('README: a reply that streams, and the same key in every tab and after a reload', async () => {
     const [page, other] = await Promise.all([open('five-lines'), open('five-lines')]);
@@ -196,8 +225,7 @@ describe("the manual's samples run", () => {
   test('the smallest model classifies, extracts and rewrites after examples', async () => {
     const page = await open('smallest');
     const fields = await page.evaluate(async () => {
-      const loaded = (window as unknown as { sample: Promise<Record<string, object>> }).sample;
-      const { classified, extracted, rewritten } = await loaded;
+      const { classified, extracted, rewritten } = await window.sample;
       return [classified, extracted, rewritten];
     });
     expect(fields).toEqual([
@@ -207,6 +235,14 @@ describe("the manual's samples run", () => {
     ]);
   });
 
+  test.each(Object.entries(SHOWN))('%s', async (name, [, , shown, press]) => {
+    const page = await open(name.replace(/\.\w+$/, ''));
+    if (press) await page.getByRole('button', { name: press }).click();
+    await page.evaluate(() => window.sample.then(() => null));
+    const all = () => page.evaluate(() => document.title + document.body.innerText);
+    await expect.poll(all, { timeout: 90_000 }).toMatch(shown);
+  });
+
   test('createFetch', async () => {
     expect(await chat(await open('fetch'), 'amber-phoenix-4')).toMatch(/Paris/);
   });
@@ -214,7 +250,7 @@ describe("the manual's samples run", () => {
   test('keys', async () => {
     const page = await open('keys');
     const states = await page.evaluate(async () => {
-      const { localtext } = await (window as unknown as { sample: Promise<Exports> }).sample;
+      const { localtext } = await window.sample;
       return (await localtext.keys.list()).map(({ label, state }) => `${label}: ${state}`);
     });
     expect(states).toEqual(expect.arrayContaining(['my app: active', 'notes: revoked']));
@@ -228,8 +264,7 @@ describe("the manual's samples run", () => {
     await page.getByRole('button', { name: "Download the browser's model" }).click();
     const chosen = () =>
       page.evaluate(async () => {
-        const { localtext } = await (window as unknown as { sample: Promise<{ localtext: Localtext }> })
-          .sample;
+        const { localtext } = await window.sample;
         const { models } = await localtext.status();
         const model = models.find(({ id }) => id === 'amber-phoenix-4');
         return model?.state === 'ready' ? model.reasons?.find((reason) => reason.chosen)?.engine : null;

@@ -41,7 +41,7 @@ const bytesOf = async ({ files }: { files: readonly { bytes: number }[] }): Prom
 test('facts are of the variant that was chosen, and of none before', async () => {
   const models = manager('wllama');
   expect(await models.facts(bytesOf)).toEqual({});
-  await models.planAll();
+  await models.plan();
   const facts = await models.facts(bytesOf);
   expect(facts[id]).toEqual({
     context_length: 8192,
