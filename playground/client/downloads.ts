@@ -60,6 +60,10 @@ export async function loadFor(model: string, stop: () => void): Promise<void> {
   if (downloads.peek()[model]?.phase === 'cancelled') stop();
 }
 
+/** Whether the model answers now. A request that waits for a load says nothing about the model's speed. */
+export const isReady = (model: string): boolean =>
+  modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
+
 export function cancelLoad(model: string): void {
   controllers.get(model)?.abort();
 }
@@ -77,7 +81,7 @@ async function run(model: string, retry: boolean): Promise<void> {
   const controller = new AbortController();
   controllers.set(model, controller);
   // A model that already answers shows no progress during this check.
-  const ready = modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
+  const ready = isReady(model);
   update(model, { ...NEW, phase: ready ? 'ready' : 'starting' });
   try {
     const localtext = await handle;

@@ -86,7 +86,10 @@ export function DecideView() {
           model={model.value}
           label="Decide"
           disabled={!ready}
-          figures={decided && `${plural(decided.tokens, 'token')} · ${duration(decided.ms)}`}
+          figures={
+            decided &&
+            `${plural(decided.tokens, 'token')}${decided.ms === null ? '' : ` · ${duration(decided.ms)}`}`
+          }
         >
           <button
             type="button"

@@ -1,4 +1,4 @@
-import { loadFor } from '../client/downloads.ts';
+import { isReady, loadFor } from '../client/downloads.ts';
 import { openai } from '../client/openai.ts';
 
 /** POST /v1/decisions: the types that the installed client lacks. */
@@ -27,7 +27,8 @@ export interface Decided {
   questions: Question[];
   answers: Answer[];
   tokens: number;
-  ms: number;
+  /** Null: the time had a load in it. */
+  ms: number | null;
 }
 
 export async function decide(
@@ -37,10 +38,16 @@ export async function decide(
   controller: AbortController,
 ): Promise<Decided> {
   const { signal } = controller;
+  const wasReady = isReady(model);
   void loadFor(model, () => controller.abort());
   const client = await openai();
   const startedAt = performance.now();
   const body = { model, input, questions };
   const { answers, usage } = await client.post<Decision>('/decisions', { body, signal });
-  return { questions, answers, tokens: usage.input_tokens, ms: performance.now() - startedAt };
+  return {
+    questions,
+    answers,
+    tokens: usage.input_tokens,
+    ms: wasReady ? performance.now() - startedAt : null,
+  };
 }

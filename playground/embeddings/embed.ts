@@ -1,4 +1,4 @@
-import { loadFor } from '../client/downloads.ts';
+import { isReady, loadFor } from '../client/downloads.ts';
 import { EMBEDDING_MODEL } from '../client/models.ts';
 import { openai } from '../client/openai.ts';
 
@@ -7,7 +7,8 @@ export interface Embedded {
   /** L2-normalised, in the order of `texts`. */
   vectors: number[][];
   tokens: number;
-  ms: number;
+  /** Null: the time had a load in it. */
+  ms: number | null;
 }
 
 /** Texts per request; a long list can be stopped between requests. */
@@ -20,6 +21,7 @@ export async function embed(
   onProgress?: (done: number) => void,
 ): Promise<Embedded> {
   const { signal } = controller;
+  const wasReady = isReady(EMBEDDING_MODEL);
   void loadFor(EMBEDDING_MODEL, () => controller.abort());
   const client = await openai();
   const startedAt = performance.now();
@@ -32,5 +34,5 @@ export async function embed(
     tokens += answer.usage.total_tokens;
     onProgress?.(vectors.length);
   }
-  return { texts, vectors, tokens, ms: performance.now() - startedAt };
+  return { texts, vectors, tokens, ms: wasReady ? performance.now() - startedAt : null };
 }

@@ -47,7 +47,7 @@ export function EmbeddingsView() {
           progress={done.value > 0 ? `${count(done.value)} embedded` : null}
           figures={
             embedded &&
-            `${plural(embedded.texts.length, 'vector')} of ${embedded.vectors[0]?.length ?? 0} · ${plural(embedded.tokens, 'token')} · ${duration(embedded.ms)}`
+            `${plural(embedded.texts.length, 'vector')} of ${embedded.vectors[0]?.length ?? 0} · ${plural(embedded.tokens, 'token')}${embedded.ms === null ? '' : ` · ${duration(embedded.ms)}`}`
           }
         />
       </form>

