@@ -35,8 +35,7 @@ export interface ChatSettings {
 }
 
 /** Without both, the smallest model answers a greeting with a text of its training: docs/models.md. */
-const DEFAULT_SYSTEM =
-  "You are a helpful assistant. You answer questions and follow instructions. To thanks you say: You're welcome! To everything else you say: Hello! How can I help you today?";
+const DEFAULT_SYSTEM = 'You are a helpful assistant. You answer questions and follow instructions.';
 const DEFAULT_EXAMPLES = `What color is a lemon? => A lemon is yellow.
 Danke => You're welcome! How can I help you today?
 Write a sentence about the sun. => The sun warms the earth and gives us light.
