@@ -23,7 +23,7 @@ export async function readStart(
       const headers = { range: `bytes=${filled}-${length - 1}` };
       const init = { headers, cache: 'no-store', signal: timeout.signal } as const;
       const response = await timeout.during(reach(url, init));
-      const declared = await sizeOf(url, response);
+      const declared = await sizeOf(url, response, filled);
       if (response.status !== 206 || declared !== size) filled = 0;
       if (declared !== size) bytes = new Uint8Array(Math.min(length, declared));
       size = declared;
@@ -43,18 +43,21 @@ export async function readStart(
   return { bytes, size };
 }
 
-/** Reads the file's size from the headers. @throws ServiceError if the server refuses the file or hides its size */
-async function sizeOf(url: string, response: Response): Promise<number> {
+/**
+ * Reads the file's size from the headers.
+ * @param from first byte that was asked for
+ * @throws ServiceError if the server refuses the file, hides its size, or sends another part
+ */
+async function sizeOf(url: string, response: Response, from: number): Promise<number> {
   const { status, headers } = response;
-  const [, total] = /\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];
+  const [, total] = new RegExp(`^bytes ${from}-\\d+/(\\d+)$`).exec(headers.get('content-range') ?? '') ?? [];
   // The length of a compressed response is not the file's size.
   const wholeLength = headers.has('content-encoding') ? null : headers.get('content-length');
   const size = Number(status === 206 ? total : wholeLength);
   if (response.ok && size > 0) return size;
   await response.body?.cancel().catch(() => undefined);
   if (isTransient(status)) throw new TransientStatusError(response);
-  if (response.ok) throw unreadable(url, 'the server does not report its size');
+  if (response.ok) throw unreadable(url, 'the server does not report its size, or sends another part of it');
   // The model hub gives a reason in a header.
-  const isGated = headers.get('x-error-code') === 'GatedRepo';
-  throw unreadable(url, isGated ? GATED : answered(status));
+  throw unreadable(url, headers.get('x-error-code') === 'GatedRepo' ? GATED : answered(status));
 }

@@ -56,23 +56,17 @@ test('a list without an end is left after eight megabytes', async () => {
   });
 });
 
+const NO_LIST = /not answer with a list/;
+
 test.each([
   ['no JSON', '<html>', /not answer with JSON/],
-  ['no list', { length: 1 }, /not answer with a list/],
-  ['100,000 that are none', Array.from({ length: 100_000 }, () => 0), /not answer with a list/],
-  ['a name that is none', [file({ a: 1 })], /not answer with a list/],
-  ['a name of a megabyte', [file('a'.repeat(2 ** 20))], /not answer with a list/],
-  ['a negative size', [file('a.gguf', { size: -1 })], /not answer with a list/],
-  [
-    'a size beyond all files',
-    [file('a.gguf', { lfs: { oid: HASH, size: 1e300 } })],
-    /not answer with a list/,
-  ],
-  [
-    'a hash that is a path',
-    [file('a.gguf', { lfs: { oid: '../../'.repeat(21), size: 1 } })],
-    /not answer with a list/,
-  ],
+  ['no list', { length: 1 }, NO_LIST],
+  ['100,000 that are none', Array.from({ length: 100_000 }, () => 0), NO_LIST],
+  ['a name that is none', [file({ a: 1 })], NO_LIST],
+  ['a name of a megabyte', [file('a'.repeat(2 ** 20))], NO_LIST],
+  ['a negative size', [file('a.gguf', { size: -1 })], NO_LIST],
+  ['a size beyond all files', [file('a.gguf', { lfs: { oid: HASH, size: 1e300 } })], NO_LIST],
+  ['a hash that is a path', [file('a.gguf', { lfs: { oid: '../../'.repeat(21), size: 1 } })], NO_LIST],
 ])('a list of files is refused by name: %s', async (_, body, message) => {
   tree = answering(body);
   await expect(list()).rejects.toMatchObject({
@@ -190,9 +184,11 @@ test('no name leads out of the repository', async () => {
   }
 });
 
-test('the length of a compressed answer is not taken for the size of the file', async () => {
-  const headers = { 'content-length': '5', 'content-encoding': 'gzip' };
-  vi.stubGlobal('fetch', async () => new Response('abcdefghij', { headers }));
+test.each<[string, number, HeadersInit]>([
+  ['the length of a compressed answer', 200, { 'content-length': '5', 'content-encoding': 'gzip' }],
+  ['the size in an answer with another part', 206, { 'content-range': 'bytes 50-59/1000' }],
+])('%s is not taken for the size of the file', async (_, status, headers) => {
+  vi.stubGlobal('fetch', async () => new Response('abcdefghij', { status, headers }));
   await expect(readFileStart()).rejects.toThrow(/the server does not report its size/);
 });
 
