@@ -16,19 +16,20 @@ const hubSource = z.strictObject({
   revision: z.nullable(nameSchema),
 });
 
-const modelSource = z.union([
+const modelSource = z.discriminatedUnion('type', [
   /** Files of this device, by name. The page passes them to the holder of the ticket: `added-files.ts`. */
   z.strictObject({
     type: z.literal('files'),
     names: z.array(nameSchema).check(z.maxLength(MAX_FILES)),
     ticket: nameSchema,
   }),
-  z.strictObject({ type: z.literal('url'), url: nameSchema, sha256: nameSchema }),
+  /** Signed URLs have more than 1,000 characters. */
+  z.strictObject({ type: z.literal('url'), url: z.string().check(z.maxLength(16_384)), sha256: nameSchema }),
   hubSource,
 ]);
 
 /** Commands to the weight store, as the engine worker checks them: any script of the origin can send one. */
-export const commandSchema = z.union([
+export const commandSchema = z.discriminatedUnion('type', [
   /** The models of a repository. */
   z.strictObject({ type: z.literal('offers'), source: hubSource }),
   /** Facts from the headers of a model's files. */
@@ -47,14 +48,14 @@ export const commandSchema = z.union([
   /**
    * Adds a model of the user; answered with `progress` and then `added`. `id`: null: derived from its name.
    */
-  z.strictObject({
-    type: z.literal('add'),
-    id: z.nullable(nameSchema),
-    source: modelSource,
-  }),
+  z.strictObject({ type: z.literal('add'), id: z.nullable(nameSchema), source: modelSource }),
   /** One file of a model, or its description. */
   z.strictObject({ type: z.literal('import'), name: nameSchema, blob: z.instanceof(Blob) }),
 ]);
+
+/** The rule that a field of a command breaks. */
+export const commandRule = (issue: z.core.$ZodRawIssue): string =>
+  issue.code === 'too_big' ? `must not be longer than ${issue.maximum}` : 'is missing, or not valid';
 
 /** A command; `WeightsReplies` has the answers. */
 export type WeightsCommand = z.infer<typeof commandSchema>;

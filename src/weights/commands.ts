@@ -1,5 +1,5 @@
 import type { CommandOf, WeightsCommand, WeightsReplies, OnProgress } from '#protocol';
-import { requestError } from '#base';
+import { invalidField } from '#base';
 import type { ModelAdder } from './added/model-adder.ts';
 import { exportDescription, importFile, type ImportExportDependencies } from './model-import-export.ts';
 import type { ModelStorage } from './model-storage.ts';
@@ -51,8 +51,8 @@ export async function runCommand<T extends CommandType>(
   signal: AbortSignal,
   onProgress: OnProgress = () => undefined,
 ): Promise<WeightsReplies[T]> {
-  const { commandSchema } = await import('#protocol/weights-command');
-  if (!commandSchema.safeParse(command).success)
-    throw requestError(400, 'Unknown command of the weight store, or invalid fields.');
+  const { commandRule, commandSchema } = await import('#protocol/weights-command');
+  const { error } = commandSchema.safeParse(command, { error: commandRule });
+  if (error) throw invalidField(error.issues[0]?.path.join('.') ?? '', error.issues[0]?.message ?? '');
   return HANDLERS[command.type](dependencies, command, signal, onProgress);
 }

@@ -7,7 +7,7 @@ import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/engine-kit/device.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/weights/added/model-adder.ts';
 import { runCommand } from '../../../../src/weights/commands.ts';
-import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
+import type { ModelSource, WeightsCommand } from '../../../../src/protocol/weights-command.ts';
 import type { LoadProgress } from '../../../../src/protocol/status.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { ggufVariant } from '../../../support/catalogs.ts';
@@ -410,4 +410,12 @@ test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([
 ])('%s is refused', async (_, files, message) => {
   await expect(add(source(...files()))).rejects.toThrow(message);
   expect(saved).toEqual([]);
+});
+
+test.each([
+  [{ type: 'url', url: 'x'.repeat(20_000), sha256: 'a' }, '`source.url` must not be longer'],
+  [{ type: 'url', url: 'https://a.example/x' }, '`source.sha256` is missing'],
+])('a field of a command that is not valid is named: %#', async (source, message) => {
+  const command = { type: 'add', id: null, source } as WeightsCommand;
+  await expect(runCommand({ ...service, adder }, command, never)).rejects.toThrow(message);
 });
