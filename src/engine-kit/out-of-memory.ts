@@ -2,7 +2,7 @@ import { serverError, ServiceError, messageOf } from '#base';
 
 /** Messages of runtimes and browsers; ONNX Runtime also throws a bare number. "expression too large" is about a regex. */
 const OUT_OF_MEMORY =
-  /out.of.memory|bad_alloc|could not allocate|alloc(ate|ation)?\b.*fail|fail.*\balloc|memory access|memory.*(exceed|limit)|maxBufferSize|(?<!expression )too large|^\d+$/i;
+  /out.of.memory|insufficient memory|bad_alloc|(could not|unable to) allocate|alloc(ate|ation)?\b.*fail|fail.*\balloc|memory access|memory.*(exceed|limit)|maxBufferSize|(?<!expression )too large|^\d+$/i;
 
 /** Whether an error message means that memory ran out. */
 export const isOutOfMemory = (message: string): boolean => OUT_OF_MEMORY.test(message);

@@ -172,7 +172,8 @@ async function start(
     // The worker may have failed on a bad file before the watch read it.
     if (!signal.aborted) await checkWasmStart(wasm, signal);
     const { loadError } = log;
-    throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(name, loadError);
+    if (loadError === null) throw error;
+    throw isOutOfMemory(loadError) ? new Error(loadError, { cause: error }) : unusableFile(name, loadError);
   } finally {
     loadEnded.abort();
   }

@@ -100,7 +100,7 @@ export class ServerMemoryError extends Error {}
 
 /** llama.cpp's reason for a failed load. Its callers log further lines after it, which may look the same: the first counts. */
 const LOAD_ERROR =
-  /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide)|(?=failed to (?:apply|load) lora adapter))(.+)/;
+  /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide)|(?=insufficient memory)|(?=failed to (?:apply|load) lora adapter))(.+)/;
 const MAX_REASON = 300;
 
 /** Logger for wllama. It prints nothing, but collects causes that llama.cpp reports only in its log. */

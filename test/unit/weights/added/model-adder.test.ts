@@ -259,10 +259,7 @@ test('an add that is aborted continues where it ended when the file is added aga
   const bytes = large('Stopped');
   await interrupt(bytes, 0.6);
   const [unfinished] = await service.modelStorage.variants();
-  expect(unfinished).toMatchObject({
-    variant: expect.stringMatching(/^added\/stopped-/),
-    state: 'part',
-  });
+  expect(unfinished).toMatchObject({ variant: expect.stringMatching(/^added\/stopped-/), state: 'part' });
   expect(unfinished?.storedBytes).toBeGreaterThanOrEqual(2 ** 22);
   expect(saved).toEqual([]);
   adder = open();
@@ -415,7 +412,7 @@ test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([
 test.each([
   [{ type: 'url', url: 'x'.repeat(20_000), sha256: 'a' }, '`source.url` must not be longer'],
   [{ type: 'url', url: 'https://a.example/x' }, '`source.sha256` is missing'],
-])('a field of a command that is not valid is named: %#', async (source, message) => {
-  const command = { type: 'add', id: null, source } as WeightsCommand;
+])('a field of a command that is not valid is named: %#', async (bad, message) => {
+  const command = { type: 'add', id: null, source: bad } as WeightsCommand;
   await expect(runCommand({ ...service, adder }, command, never)).rejects.toThrow(message);
 });
