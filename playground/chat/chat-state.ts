@@ -1,4 +1,5 @@
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
+import { FIRST_CHAT_MODEL, modelIds } from '../client/models.ts';
 import { preference } from '../preferences.ts';
 import { replaceRoute, route } from '../router.ts';
 import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
@@ -24,6 +25,11 @@ import {
 import { messageOf } from '../format.ts';
 
 export const settings = preference<ChatSettings>('chat-settings', DEFAULT_SETTINGS);
+// A model that was removed or renamed cannot answer the next message.
+effect(() => {
+  if (modelIds.value.length === 0 || modelIds.value.includes(settings.value.model)) return;
+  settings.value = { ...settings.value, model: FIRST_CHAT_MODEL };
+});
 export const conversation = signal<Conversation>(newConversation());
 export const turns = computed(() => shownTurns(conversation.value));
 export const history = signal<ConversationHead[]>([]);

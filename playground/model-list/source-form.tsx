@@ -19,6 +19,7 @@ export function SourceForm() {
 
   const submit = (): void => {
     if (!source) problem.value = 'Write owner/name, or a URL that begins with https://.';
+    else if (needsHub) problem.value = 'Allow the model hub first.';
     else if ('hub' in source) void lookUp(source);
     else if (SHA256.test(sha256.value.trim()))
       void choose({ url: source.url, sha256: sha256.value.trim() }, source.url);

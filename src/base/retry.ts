@@ -22,7 +22,7 @@ export class TransientStatusError extends Error {
 
 /** Possible causes of a request without a response, which browsers do not distinguish. */
 export const UNREACHABLE =
-  "the connection failed, or the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it";
+  "the connection failed, or an extension, the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it";
 
 export class UnreachableError extends Error {
   constructor(cause: unknown) {

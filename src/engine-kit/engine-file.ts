@@ -153,7 +153,7 @@ async function fetchFile<T>(
 /** Error for a request that no server answered. */
 function unreachable(url: string, cause: unknown): ServiceError {
   const name = new URL(url).pathname.split('/').at(-1);
-  const message = `The engine's file ${name} is not stored in this browser, and it could not be fetched: the network or the site's server is not reachable. Connect to the network and try again.`;
+  const message = `The engine's file ${name} is not stored in this browser, and it could not be fetched: the network or the site's server is not reachable, or an extension of the browser blocks the file. Connect to the network, allow the file, and try again.`;
   return serverError('model_load_failed', message, cause);
 }
 

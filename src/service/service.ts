@@ -174,7 +174,7 @@ async function authenticate(
 const invalidKey = (reason: string): ServiceError =>
   requestError(
     401,
-    `${reason} Send \`Authorization: Bearer lt_…\` with a key that the site’s administrator has issued.`,
+    `${reason} Send \`Authorization: Bearer lt_…\` with a key that keys.ensure() or keys.issue() of the page returns.`,
     'invalid_api_key',
   );
 

@@ -73,6 +73,7 @@ export const badRequest = (param: string | null, code?: string | null): Fact =>
 
 export const unauthorized: Fact = (answer) => {
   error(401, 'invalid_request_error', null, 'invalid_api_key')(answer);
+  says('keys.ensure()')(answer);
   header('www-authenticate', 'Bearer')(answer);
 };
 

@@ -104,7 +104,7 @@ export const fatalFaults: (ServerFault & { code: string; says: RegExp })[] = [
     name: '404',
     behaviour: () => failing(404),
     code: 'weights_unavailable',
-    says: /the server answered 404\. Put the model's files/,
+    says: /the server answered 404\. Put .* \(npx localtext pull\)/,
   },
   {
     name: '511',

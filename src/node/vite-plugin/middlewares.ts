@@ -68,7 +68,7 @@ export const apiHint: Connect.NextHandleFunction = (request, response, next) => 
   // `new URL()` throws for a path such as `//`.
   if (!isV1Path((request.url ?? '').replace(/[?#].*/, ''))) return next();
   const message =
-    'This is the static server, which runs no models: /v1 is answered by the service worker, inside a page that has started localtext.';
+    'This is the static server, which runs no models: /v1 is answered by the service worker, inside a page that has awaited start().';
   response.statusCode = 404;
   response.setHeader('Content-Type', 'application/json');
   response.end(

@@ -78,9 +78,10 @@ const stored = (): Promise<string[]> =>
     return variants.filter(({ storedBytes }) => storedBytes > 0).map(({ variant }) => variant);
   });
 
-async function lookUp(text: string): Promise<void> {
+async function lookUp(text: string, says: string): Promise<void> {
   await card().getByLabel('Or from the model hub, or a URL').fill(text);
   await card().getByLabel('Or from the model hub, or a URL').press('Enter');
+  await card().getByText(says).waitFor();
 }
 
 test('welcome: the larger model that a processor can run is accepted, downloaded and answers', async () => {
@@ -110,18 +111,15 @@ test('welcome: the larger model that a processor can run is accepted, downloaded
 test('the model hub is contacted only once it is allowed, and its refusals are shown', async () => {
   hub.asked.length = 0;
   await page.goto(`${site.url}/#/models`);
-  await card().getByLabel('Or from the model hub, or a URL').fill('someone/gated');
+  await lookUp('someone/gated', 'Allow the model hub first.');
   expect(hub.asked).toEqual([]);
   await card().getByRole('button', { name: 'Allow the model hub' }).click();
   // The text is kept while the page is reloaded.
   await card().getByRole('button', { name: 'Look up' }).click();
   await card().getByRole('alert').filter({ hasText: 'authors ask for consent' }).waitFor();
-  await lookUp('someone/nothing');
-  await card().getByRole('alert').filter({ hasText: 'There is no such repository' }).waitFor();
-  await lookUp('no repository at all');
-  await card().getByText('Write owner/name').waitFor();
-  await lookUp('https://elsewhere.invalid/a.gguf');
-  await card().getByText('Give the SHA-256').waitFor();
+  await lookUp('someone/nothing', 'There is no such repository');
+  await lookUp('no repository at all', 'Write owner/name, or');
+  await lookUp('https://elsewhere.invalid/a.gguf', 'Give the SHA-256');
   await card().getByLabel('SHA-256 of the file').fill('a'.repeat(64));
   await card().getByRole('button', { name: 'Look up' }).click();
   await card().getByRole('alert').filter({ hasText: 'connect-src' }).waitFor();
@@ -129,7 +127,7 @@ test('the model hub is contacted only once it is allowed, and its refusals are s
 });
 
 test('a model of the hub: chosen, stopped, continued, and asked from another tab', async () => {
-  await lookUp(`https://huggingface.co/${REPOSITORY}`);
+  await lookUp(`https://huggingface.co/${REPOSITORY}`, 'Show its facts');
   const offers = card().getByRole('form', { name: `Models of ${REPOSITORY}` });
   await offers.getByRole('radio', { name: /^Q8_0 145 MB/ }).check();
   expect(await offers.getByRole('radio').count()).toBe(2);
@@ -142,7 +140,7 @@ test('a model of the hub: chosen, stopped, continued, and asked from another tab
   expect(await card().getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true);
   await card().getByRole('button', { name: 'Cancel' }).click();
 
-  await lookUp(REPOSITORY);
+  await lookUp(REPOSITORY, 'Show its facts');
   await offers.getByRole('radio', { name: /^Q8_0/ }).check();
   await offers.getByRole('button', { name: 'Show its facts' }).click();
   await card().getByText('llama, Q8_0').waitFor();

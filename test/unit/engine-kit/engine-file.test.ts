@@ -95,7 +95,7 @@ test('the watch over an engine that has come up ends with it', async () => {
 
 test('a server that is away, likewise', async () => {
   await expect(checkWasm('http://127.0.0.1:9/wllama.wasm', never)).rejects.toThrow(
-    /wllama\.wasm is not stored in this browser.*the network or the site's server is not reachable/,
+    /wllama\.wasm is not stored in this browser.*the network or the site's server is not reachable, or an extension/,
   );
 });
 

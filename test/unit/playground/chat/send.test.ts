@@ -28,6 +28,7 @@ import {
 } from '../../../../playground/chat/conversation-store.ts';
 import { message } from '../../../../playground/announce.ts';
 import { cancelLoad } from '../../../../playground/client/downloads.ts';
+import { FIRST_CHAT_MODEL, modelIds } from '../../../../playground/client/models.ts';
 import { replaceRoute } from '../../../../playground/router.ts';
 import { DEFAULT_SETTINGS, requestBody } from '../../../../playground/chat/chat-settings.ts';
 import {
@@ -131,13 +132,10 @@ function lastReply(): AssistantTurn {
 const shown = (): string[] => turns.value.map(({ content }) => content);
 
 test.each([
-  ['a message', () => say('x'.repeat(LIMITS.chars + 1))],
-  [
-    'the answer of a tool',
-    () => answerTools([{ toolCallId: 'a', name: 'a', content: 'x'.repeat(LIMITS.chars + 1) }]),
-  ],
+  ['a message', say],
+  ['the answer of a tool', (content: string) => answerTools([{ toolCallId: 'a', name: 'a', content }])],
 ])('%s that could not be kept is refused, and nothing is asked', async (_name, send) => {
-  await expect(send()).resolves.toBe(false);
+  await expect(send('x'.repeat(LIMITS.chars + 1))).resolves.toBe(false);
   expect(sendProblem.value).toBe('The message has 1,000,001 characters. Shorten it to 1,000,000.');
   expect(shown()).toEqual([]);
   expect(writing.value).toBe(null);
@@ -325,6 +323,14 @@ test('what has come of a reply is stored while it is written, and can be continu
 
 const messagesFor = (examples: string) =>
   requestBody({ ...DEFAULT_SETTINGS, system: '', examples }, [{ role: 'user', content: 'Ok' }]).messages;
+
+test('a model that is no longer listed is replaced by the first', () => {
+  settings.value = { ...DEFAULT_SETTINGS, model: 'own' };
+  modelIds.value = ['own', FIRST_CHAT_MODEL];
+  expect(settings.value.model).toBe('own');
+  modelIds.value = [FIRST_CHAT_MODEL];
+  expect(settings.value.model).toBe(FIRST_CHAT_MODEL);
+});
 
 test('example turns precede the chat, one a line', () => {
   expect(messagesFor('')).toEqual([{ role: 'user', content: 'Ok' }]);

@@ -254,7 +254,7 @@ test('no answer at all: said with the causes, of which CORS is one', async () =>
   await site.close();
   await expect(load(store)).rejects.toMatchObject({
     message: expect.stringMatching(
-      /m\/a\.bin .*the connection failed, .*\(CORS\) .*connect-src.*0 of/,
+      /m\/a\.bin .*the connection failed, .*extension.*\(CORS\) .*connect-src.*0 of/,
     ) as string,
     wire: { code: 'weights_unavailable' },
   });
