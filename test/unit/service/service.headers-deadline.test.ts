@@ -23,7 +23,7 @@ const error = (status: number, code: ErrorCode) =>
   });
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
 });
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
