@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { AddedModel, AddSource, HubFile, HubOffer, ModelDetails } from '../../src/index.ts';
 import { announce } from '../announce.ts';
+import { messageOf } from '../format.ts';
 import { problemOf } from '../problem.ts';
 import { preference } from '../preferences.ts';
 import { handle } from './localtext.ts';
@@ -126,7 +127,8 @@ async function read(name: string, work: (signal: AbortSignal) => Promise<() => v
     const show = await work(replaced);
     if (!replaced.aborted) show();
   } catch (error) {
-    if (!replaced.aborted) addError.value = problemOf(error);
+    // The visitor chose the source: its refusal is for them.
+    if (!replaced.aborted) addError.value = messageOf(error);
   } finally {
     if (!replaced.aborted) reading.value = null;
   }
