@@ -95,7 +95,7 @@ export class Phonemizer {
       )
       .join('')
       .trim();
-    return Array.from(all).some((c) => isVowel(c) || isConsonant(c)) ? cut(all) : [];
+    return /[\p{Ll}\p{Lu}]/u.test(all) ? cut(all) : [];
   }
 
   /** @returns what precedes the word finds behind it */

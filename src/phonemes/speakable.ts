@@ -70,8 +70,7 @@ const INLINE = /^(?:[abisu]|em|strong|code|span|sub|sup|mark|small|kbd|del|ins)$
 const UNENDED = /^(?:area|br|col|dd|dt|hr|img|input|li|link|meta|option|p|source|t[dhr]|wbr)$/i;
 
 function withoutHtml(text: string): string {
-  const ends = text.matchAll(/<\/([a-z][a-z\d-]{0,20})\s{0,9}>/gi);
-  const ended = new Set(Array.from(ends, ([, name = '']) => name.toLowerCase()));
+  const ended = new Set<string>(text.toLowerCase().match(/(?<=<\/)[a-z][a-z\d-]{0,20}/g));
   return text
     .replaceAll(/<!--[^]{0,2000}?-->/g, '')
     .replaceAll(/<(?=(?:https?:\/\/|mailto:|[\w.+-]{1,64}@))(?:mailto:)?([^<>\s]{1,2000})>/g, '$1')

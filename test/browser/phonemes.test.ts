@@ -69,6 +69,7 @@ test('text as people write it sounds like its words', async () => {
     if (a !== b) differing.push(`${row}\n  ${a}\n  ${b}`);
   }
   expect(differing).toEqual([]);
+  expect(await read('a')).toEqual(['ɐ']);
 });
 
 test('a long text without spaces takes no long time', async () => {

@@ -82,6 +82,7 @@ export function voiceEngine(
         seconds += sound.seconds;
         yield { type: 'delta', ...sound, text: sentence, progress: { sentences: at + 1, seconds } };
       }
+      if (seconds === 0) throw invalidField('input', 'has nothing that this voice can speak');
       const usage = { promptTokens: estimateTokens(job.text.length), cachedTokens: 0, completionTokens: 0 };
       yield { type: 'done', usage };
     },
