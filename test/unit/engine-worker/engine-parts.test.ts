@@ -56,8 +56,8 @@ function fakePage(fatal: string[] = []) {
   return { begun, refused, page };
 }
 
-async function startParts(site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) {
-  return createEngineParts({
+const startParts = async (site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) =>
+  createEngineParts({
     version: 1,
     epoch: 'e',
     scope: '/',
@@ -69,7 +69,6 @@ async function startParts(site: { url: string }, page: ReturnType<typeof fakePag
     page,
     gpuAsked: Date.now(),
   });
-}
 
 test('an engine that is registered in one place is chosen, loaded from stored weights, and answers', async () => {
   const { begun, page } = fakePage();

@@ -21,8 +21,8 @@ const loaded: Engine<'chat'> = {
 };
 
 /** Plans the variants of that engine alone, and loads an engine that thinks. */
-function manager(engine: string, onChange = () => undefined): ModelManager {
-  return createModelManager({
+const manager = (engine: string, onChange = () => undefined): ModelManager =>
+  createModelManager({
     catalog: defaultCatalog,
     load: async () => loaded,
     onChange,
@@ -33,7 +33,6 @@ function manager(engine: string, onChange = () => undefined): ModelManager {
       reasons: [],
     }),
   });
-}
 
 const bytesOf = async ({ files }: { files: readonly { bytes: number }[] }): Promise<number | null> =>
   files.length === 0 ? null : files.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -38,9 +38,8 @@ class ExclusiveBackend extends MemoryBackend {
   }
 }
 
-async function bytesOf(backend: MemoryBackend, name: string): Promise<Buffer> {
-  return Buffer.from((await (await backend.read(name))?.arrayBuffer()) ?? new ArrayBuffer(0));
-}
+const bytesOf = async (backend: MemoryBackend, name: string): Promise<Buffer> =>
+  Buffer.from((await (await backend.read(name))?.arrayBuffer()) ?? new ArrayBuffer(0));
 
 async function put(backend: MemoryBackend, name: string, bytes: Buffer): Promise<void> {
   await backend.remove(name);

@@ -42,16 +42,12 @@ export function miniLmTensors(): Map<string, SafetensorsTensor> {
   return tensors;
 }
 
-function linear(name: string, output: number, input: number): [string, number[]][] {
-  return [
-    [`${name}.weight`, [output, input]],
-    [`${name}.bias`, [output]],
-  ];
-}
+const linear = (name: string, output: number, input: number): [string, number[]][] => [
+  [`${name}.weight`, [output, input]],
+  [`${name}.bias`, [output]],
+];
 
-function layerNorm(name: string): [string, number[]][] {
-  return [
-    [`${name}.weight`, [384]],
-    [`${name}.bias`, [384]],
-  ];
-}
+const layerNorm = (name: string): [string, number[]][] => [
+  [`${name}.weight`, [384]],
+  [`${name}.bias`, [384]],
+];

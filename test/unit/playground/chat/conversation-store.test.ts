@@ -28,9 +28,8 @@ const said = (id: string, parent: string | null, content = id): Turn => ({
 
 const at = (updatedAt: number, conversation: Conversation): Conversation => ({ ...conversation, updatedAt });
 
-async function stored(...turns: Turn[]): Promise<Conversation> {
-  return saveConversation(turns.reduce((target, turn) => withTurn(target, turn), newConversation()));
-}
+const stored = async (...turns: Turn[]): Promise<Conversation> =>
+  saveConversation(turns.reduce((target, turn) => withTurn(target, turn), newConversation()));
 
 const texts = async (id: string): Promise<Record<string, string>> =>
   Object.fromEntries(

@@ -67,9 +67,8 @@ const kernels = loadKernels({
 });
 
 /** A text that ends with a zero. */
-function readName(at: number): string {
-  return Buffer.from(kernels.bytes.slice(at, kernels.bytes.indexOf(0, at))).toString();
-}
+const readName = (at: number): string =>
+  Buffer.from(kernels.bytes.slice(at, kernels.bytes.indexOf(0, at))).toString();
 
 /** @returns what the original was asked to write */
 function write(bytes: Uint8Array): string {

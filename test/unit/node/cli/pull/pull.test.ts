@@ -50,11 +50,10 @@ function options(overrides: Partial<PullOptions> = {}): PullOptions {
   };
 }
 
-async function hashOf(path: string): Promise<string> {
-  return createHash('sha256')
+const hashOf = async (path: string): Promise<string> =>
+  createHash('sha256')
     .update(await readFile(path))
     .digest('hex');
-}
 
 const downloads = (): string[] => hub.requests.filter((request) => request.startsWith('GET'));
 
