@@ -61,10 +61,7 @@ test.each([
     'refuses others',
     `${leading}{% for m in rest %}{% if m.role == 'system' %}{{ raise_exception('must be first') }}{% endif %}${turn}{% endfor %}`,
   ],
-  [
-    'leaves others out',
-    `${leading}{% for m in rest %}{% if m.role != 'system' %}${turn}{% endif %}{% endfor %}`,
-  ],
+  ['omits others', `${leading}{% for m in rest %}{% if m.role != 'system' %}${turn}{% endif %}{% endfor %}`],
 ])('joins system messages at the front for a template that %s', (_, source) => {
   const prompt = new ChatPrompt(source, none, false);
   expect(open(prompt, several).prompt).toBe('S=A\n\nB \n\nC;user:Hello;assistant:Hi;user:Hello;');

@@ -32,12 +32,7 @@ function* cuts(reply: string): Generator<string[]> {
 const whole = { inside: false };
 test.each([
   // Inside from the start: the prompt has opened the tag.
-  [
-    'a thought, then an answer',
-    'I add.\n</think>\n\nFour.',
-    true,
-    { reasoning: 'I add.', text: 'Four.', ...whole },
-  ],
+  ['an answer after', 'I add.\n</think>\n\nFour.', true, { reasoning: 'I add.', text: 'Four.', ...whole }],
   ['no space at all', 'x</think>y', true, { reasoning: 'x', text: 'y', ...whole }],
   ['an empty thought', '\n\n</think>\n\nFour.', true, { reasoning: '', text: 'Four.', ...whole }],
   ['space within both', '\n a\n\nb \n</think>\n c \n', true, { reasoning: 'a\n\nb', text: 'c \n', ...whole }],
@@ -49,18 +44,8 @@ test.each([
   ],
   ['a second closing tag', 'a</think>b</think>c', true, { reasoning: 'a', text: 'b</think>c', ...whole }],
   ['thoughts closed twice', 'a</think>\n\n</think>\n\nb', true, { reasoning: 'a', text: 'b', ...whole }],
-  [
-    'what resembles a second closing',
-    'a</think>\n</thin',
-    true,
-    { reasoning: 'a', text: '</thin', ...whole },
-  ],
-  [
-    'an opening tag in the thoughts',
-    'a<think>b</think>c',
-    true,
-    { reasoning: 'a<think>b', text: 'c', ...whole },
-  ],
+  ['nearly a second closing', 'a</think>\n</thin', true, { reasoning: 'a', text: '</thin', ...whole }],
+  ['an opening tag within', 'a<think>b</think>c', true, { reasoning: 'a<think>b', text: 'c', ...whole }],
   ['no closing tag', 'I add.\n', true, { reasoning: 'I add.', text: '', inside: true }],
   ['cut within the closing tag', 'I add.</thi', true, { reasoning: 'I add.</thi', text: '', inside: true }],
   ['nothing after the closing tag', 'I add.</think>\n', true, { reasoning: 'I add.', text: '', ...whole }],
@@ -125,12 +110,7 @@ describe('tags around the answer', () => {
     ['that the model leaves out', 'a</think>\n\n4 < 5\n', true, { reasoning: 'a', text: '4 < 5\n' }],
     ['that are cut', 'a</think><answer>4</answ', true, { reasoning: 'a', text: '4</answ' }],
     ['that only resemble them', '<ans>4</ans> \n', false, { reasoning: '', text: '<ans>4</ans> \n' }],
-    [
-      'within an answer',
-      '<answer>4 </answer> is it</answer>',
-      false,
-      { reasoning: '', text: '4 </answer> is it' },
-    ],
+    ['inside', '<answer>4 </answer> is it</answer>', false, { reasoning: '', text: '4 </answer> is it' }],
   ])('%s belong to neither, wherever tokens end', (_, reply, isInside, expected) => {
     for (const pieces of cuts(reply)) expect(split(pieces, isInside, withAnswer)).toMatchObject(expected);
   });

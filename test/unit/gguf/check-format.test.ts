@@ -104,11 +104,7 @@ test.each<[string, Buffer<ArrayBuffer>, RegExp]>([
     safetensors(tensor({ data_offsets: [8, 0] })),
     /tensor w lies at 8 to 0/,
   ],
-  [
-    'with a negative place',
-    safetensors(tensor({ data_offsets: [-8, 0] })),
-    /lists no tensors: w\.data_offsets\.0/,
-  ],
+  ['below byte 0', safetensors(tensor({ data_offsets: [-8, 0] })), /lists no tensors: w\.data_offsets\.0/],
   [
     'with a shape that its bytes do not fill',
     safetensors(tensor({ shape: [2 ** 30, 2 ** 30] })),

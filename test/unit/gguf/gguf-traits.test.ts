@@ -70,12 +70,7 @@ test.each([
   ['but one of four', 'olmo2', {}, 6],
   ['but one of five', 'gemma3n', {}, 7],
   ['but one of eight', 'plamo3', {}, 7],
-  [
-    'but the first of four',
-    'smallthinker',
-    { 'attention.head_count_kv': { i32s: [9, 2, 2, 2, 9, 2, 2, 2] } },
-    6,
-  ],
+  ['but the first', 'smallthinker', { 'attention.head_count_kv': { i32s: [9, 2, 2, 2, 9, 2, 2, 2] } }, 6],
   ['in all', 'lfm2', {}, 8],
   ['in none, where nothing says which', 'phi3', {}, null],
 ])('a layer sees the last tokens alone %s', async (_, architecture, pattern, layers) => {
@@ -128,12 +123,7 @@ test.each<[string, GgufMetadata, number, object | null]>([
     3 * 160,
     null,
   ],
-  [
-    'a list that is longer than its layers',
-    { [HEADS]: 4, [KV]: { i32s: [1, 1, 1, 1, 1, 1, 9, 9] } },
-    6 * 64,
-    null,
-  ],
+  ['a list longer than its layers', { [HEADS]: 4, [KV]: { i32s: [1, 1, 1, 1, 1, 1, 9, 9] } }, 6 * 64, null],
   ['a list of fractions', { [HEADS]: { f32s: [4, 4] } }, 0, null],
   ['a list that is longer than any model', { [HEADS]: { i32s: Array<number>(10_001).fill(4) } }, 0, null],
   [
@@ -190,11 +180,7 @@ test.each<[string, string, GgufMetadata, number, number]>([
 test.each([
   ['80 wide', { 'llama.attention.key_length': 80, 'llama.attention.value_length': 80 }, false],
   ['100 wide, by their number', { 'llama.embedding_length': 400 }, false],
-  [
-    'of values that are 72 wide',
-    { 'llama.attention.key_length': 64, 'llama.attention.value_length': 72 },
-    false,
-  ],
+  ['of values 72 wide', { 'llama.attention.key_length': 64, 'llama.attention.value_length': 72 }, false],
   ['80 wide where they see a window', { 'llama.attention.key_length_swa': 80 }, false],
   ['96 wide', { 'llama.attention.key_length': 96, 'llama.attention.value_length': 96 }, true],
 ])(

@@ -135,12 +135,7 @@ test.each<[string, Partial<Device>, string, RegExp]>([
   ['no half floats', gpu({ features: [] }), 'big-f32', /^needs shader-f16, which this GPU lacks$/],
   ['no GPU', { gpu: null }, 'small', /^needs WebGPU, which this browser does not offer here$/],
   ['a GPU in software', gpu({ fallback: true }), 'small', /^needs a GPU, and WebGPU runs in software here$/],
-  [
-    'little memory',
-    { memoryGiB: 4 },
-    'small',
-    /^needs 4\.0 GB of memory, and this device has about 4 GB in all$/,
-  ],
+  ['few GB', { memoryGiB: 4 }, 'small', /^needs 4\.0 GB of memory, and this device has about 4 GB in all$/],
   [
     'saving data',
     { saveData: true },

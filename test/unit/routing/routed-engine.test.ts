@@ -223,11 +223,7 @@ const faults: [string, Answer, RegExp][] = [
   ['a broken connection', hangUp, /cannot be reached.*Access-Control-Allow-Origin/],
   ['a reply that breaks off before its first token', stream('', 'cut'), /ended its reply/],
   ['a line without an end', ofOneLine, /event of more than 262144 characters/],
-  [
-    'text that is no string',
-    rawStream('data: {"choices":[{"delta":{"content":{"a":1}}}]}\n\n'),
-    /OpenAI API/,
-  ],
+  ['text of no string', rawStream('data: {"choices":[{"delta":{"content":{"a":1}}}]}\n\n'), /OpenAI API/],
   ['an error without an end', (to) => to.writeHead(400).end('a'.repeat(70_000)), /more than 65536 bytes/],
 ];
 

@@ -140,10 +140,7 @@ test('the parts of a page are stored, and files of the build come from there', a
 test.each<[string, Asked]>([
   ['a request of a script', { path: '/data', mode: 'cors' }],
   ['sound', { path: '/a.mp3', mode: 'no-cors', destination: 'audio' }],
-  [
-    'a part of a file',
-    { path: '/a.png', mode: 'no-cors', destination: 'image', headers: { range: 'bytes=0-1' } },
-  ],
+  ['a range', { path: '/a.png', mode: 'no-cors', destination: 'image', headers: { range: 'bytes=0-1' } }],
   ['a form', { path: '/send', method: 'POST' }],
 ])('%s is the browser’s matter', async (_, asked) => {
   expect(await ask(asked)).toBe(null);

@@ -38,12 +38,7 @@ const streamed = { client: 'c', request: 'r' };
 
 test.each<[what: string, job: Job, whole: string, stream: string]>([
   ['a short reply', chat({ maxTokens: 32 }), 'sharing', 'none'],
-  [
-    'a short reply with a constraint',
-    chat({ maxTokens: 32, constraint: { kind: 'json_object' } }),
-    'none',
-    'none',
-  ],
+  ['a reply with a constraint', chat({ maxTokens: 32, constraint: { kind: 'json_object' } }), 'none', 'none'],
   ['a reply of 33 tokens', chat({ maxTokens: 33 }), 'short', 'sharing'],
   ['a reply of 129 tokens', chat({ maxTokens: 129 }), 'long', 'sharing'],
   ['a reply without a limit', chat({}), 'long', 'sharing'],

@@ -190,10 +190,7 @@ test.each([
   ['an empty prompt', { prompt_tokens: 0, completion_tokens: 0 }],
   ['null', null],
   ['a list', [1, 2]],
-  [
-    'details that are none',
-    { prompt_tokens_details: 5, completion_tokens_details: { reasoning_tokens: -1 } },
-  ],
+  ['details of numbers', { prompt_tokens_details: 5, completion_tokens_details: { reasoning_tokens: -1 } }],
 ])('a usage that cannot be true (%s) is counted here', async (_, usage) => {
   stream(delta('a'), delta('b'), end(usage));
   const prompt = 'x'.repeat(400);

@@ -159,12 +159,7 @@ test('all parts of a split model are added, by the name of one or by its quantiz
 });
 
 test.each<[string, Record<string, number>, Buffer[], RegExp]>([
-  [
-    'have a tensor of one name',
-    {},
-    [part({ 'split.no': 1 }, oneTensor.name)],
-    /00002-of-00002.* of another part/,
-  ],
+  ['share a tensor', {}, [part({ 'split.no': 1 }, oneTensor.name)], /00002-of-00002.* of another part/],
   [
     'lack tensors',
     { 'split.tensors.count': 3 },
@@ -172,12 +167,7 @@ test.each<[string, Record<string, number>, Buffer[], RegExp]>([
     /have 3 tensors, and they have 2/,
   ],
   ['lack a part', {}, [], /a model of 2 files, and 1 were given/],
-  [
-    'have one number',
-    {},
-    [part({ 'split.no': 0 }, 'b')],
-    /general\.architecture|no architecture|a model of 2/,
-  ],
+  ['have a number', {}, [part({ 'split.no': 0 }, 'b')], /general\.architecture|no architecture|a model of 2/],
   ['are of another number', {}, [part({ 'split.no': 1, 'split.count': 3 }, 'b')], /a model of 2 files/],
 ])('parts that %s are refused before any is downloaded', async (_, metadata, others, message) => {
   const first = gguf('Split', { 'split.count': 2, 'split.no': 0, ...metadata });
@@ -201,10 +191,7 @@ test('a URL whose last part escapes nothing names the file as it is', async () =
 });
 
 test.each<[string, (published: Buffer) => Buffer]>([
-  [
-    'another file of the same size',
-    (published) => Buffer.concat([published.subarray(0, -8), Buffer.alloc(8, 1)]),
-  ],
+  ['another of the same size', (published) => Buffer.concat([published.subarray(0, -8), Buffer.alloc(8, 1)])],
   ['a longer file', (published) => Buffer.concat([published, Buffer.alloc(64)])],
   ['a shorter file', (published) => published.subarray(0, -8)],
   ['a web page', () => Buffer.from('<!doctype html><title>Log in</title>')],

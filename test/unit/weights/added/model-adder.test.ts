@@ -399,11 +399,7 @@ test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([
   ['one alone', () => [projector()], /is added together with it/],
   ['two, and no model', () => [projector(), projector({ 'general.name': 'b' })], /second image part/],
   ['one that hears', () => [gguf('A'), projector({}, 'a.position_embd.weight')], /audio part/],
-  [
-    'one that takes large batches',
-    () => [gguf('A'), projector({ 'clip.projector_type': 'gemma3' })],
-    /gemma3/,
-  ],
+  ['one of large batches', () => [gguf('A'), projector({ 'clip.projector_type': 'gemma3' })], /gemma3/],
 ])('%s is refused', async (_, files, message) => {
   await expect(add(source(...files()))).rejects.toThrow(message);
   expect(saved).toEqual([]);
