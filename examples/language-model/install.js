@@ -3,9 +3,12 @@ import { installLanguageModel } from 'localtext/language-model';
 import { createStore, showUpdate } from 'localtext/store';
 
 const localtext = start({ isolation: ['./'] });
-// The one line: it does nothing in a browser that has `LanguageModel`.
-installLanguageModel(localtext, { model: 'amber-phoenix-4', maxTokens: 200 });
+// A browser's own class stays, unless its model cannot run here.
+const replace = 'LanguageModel' in globalThis && (await LanguageModel.availability()) === 'unavailable';
+installLanguageModel(localtext, { model: 'amber-phoenix-4', maxTokens: 200, replace });
 showUpdate(
   createStore(() => localtext),
   document.querySelector('.update'),
 );
+// Runs once the class is there.
+await import('./page.js');

@@ -3,6 +3,6 @@ import { defineConfig } from 'vite';
 
 export default defineConfig({
   plugins: [localtext({ isolation: ['./'] })],
-  // `page.js` awaits at its top level.
+  // The scripts await at their top level.
   build: { target: 'es2023' },
 });
