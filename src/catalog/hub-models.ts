@@ -43,7 +43,12 @@ function gguf(build: GgufBuild): CatalogModel {
   return { id, kind: 'chat', created, variants: [variant], ...(defaults && { defaults }) };
 }
 
-const gemma = { id: 'gemma-4-E2B-it-q4f16_1-MLC', memoryMiB: 3387.37, approximateBytes: 2.9e9 };
+const gemma4 = mlc({
+  id: 'gemma-4-E2B-it-q4f16_1-MLC',
+  memoryMiB: 3387.37,
+  approximateBytes: 2.9e9,
+  chunk: 'cs512',
+});
 
 /**
  * Small chat models on the model hub, for `extendCatalog()`. They are not in the default catalog, and localtext's
@@ -96,6 +101,6 @@ export const hubModels: CatalogExtension = {
       sha256: 'aaf42c8b7c3cab2bf3d69c355048d4a0ee9973d48f16c731c0520ee914699223',
       ...QWEN,
     }),
-    { id: 'gemma-4-e2b', kind: 'chat', created, variants: [mlc({ ...gemma, chunk: 'cs512' })] },
+    { id: 'gemma-4-e2b', kind: 'chat', created, variants: [gemma4] },
   ],
 };

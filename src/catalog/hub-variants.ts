@@ -43,10 +43,13 @@ export function mlc(build: MlcBuild): VariantOf<'web-llm'> {
   };
 }
 
-type QwenBuild = [id: string, memoryMiB: number, approximateBytes: number, revision?: string];
-
 /** Qwen3.5 by Alibaba's Qwen team. Reasons only on request. */
-const qwen = (...[id, memoryMiB, approximateBytes, revision = 'main']: QwenBuild): VariantOf<'web-llm'> =>
+const qwen = (
+  id: string,
+  memoryMiB: number,
+  approximateBytes: number,
+  revision = 'main',
+): VariantOf<'web-llm'> =>
   mlc({ id, memoryMiB, approximateBytes, revision, replyPrefix: '<think>\n\n</think>\n\n' });
 
 /** Variants by size. Half floats come first, as they take less memory and time. */

@@ -42,8 +42,11 @@ const onDeleted = new Map<string, () => void>();
 const STORES = ['keys', 'settings', 'responses'] as const;
 const KEY_PATHS = { keys: 'id', settings: null, responses: 'id' } as const;
 const isOurs = (database: LocaltextDatabase): boolean =>
-  STORES.every((name) => database.objectStoreNames.contains(name)) &&
-  STORES.every((name) => database.transaction(name).store.keyPath === KEY_PATHS[name]);
+  STORES.every(
+    (name) =>
+      database.objectStoreNames.contains(name) &&
+      database.transaction(name).store.keyPath === KEY_PATHS[name],
+  );
 const foreignDatabase = (name: string): string =>
   `The IndexedDB database ${name} lacks localtext's stores, so another script of this site made it. Give that script's database another name, delete this one (\`indexedDB.deleteDatabase('${name}')\`), and reload.`;
 

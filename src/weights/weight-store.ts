@@ -154,7 +154,7 @@ export class WeightStore {
       this.#checks.delete(file.sha256);
       await this.#files.release(file);
     };
-    // Begun first: whoever writes the file later waits for it.
+    // Begun first: a later writer of the file waits for it.
     const released = this.#locked(file, release, written.signal).then(
       () => true,
       (error: unknown) => {

@@ -61,6 +61,12 @@ describe('storage', () => {
     await session.send('Storage.overrideQuotaForOrigin', { origin: rig.site.url, ...quota });
   };
 
+  const clearFiles = async ({ page }: EmbedderTab): Promise<void> => {
+    const session = await rig.context.newCDPSession(page);
+    const cleared = { origin: rig.site.url, storageTypes: 'file_systems' };
+    await session.send('Storage.clearDataForOrigin', cleared);
+  };
+
   test('that becomes full between two chunks: what has come is kept', async () => {
     const tab = await commonTab();
     await tab.remove();
@@ -83,9 +89,7 @@ describe('storage', () => {
   test('that is cleared while a model answers: it goes on from memory, and is downloaded for the next load', async () => {
     const tab = await commonTab();
     await rig.expectKnown(tab);
-    const session = await rig.context.newCDPSession(tab.page);
-    const cleared = { origin: rig.site.url, storageTypes: 'file_systems' };
-    await session.send('Storage.clearDataForOrigin', cleared);
+    await clearFiles(tab);
     rig.site.reset();
     await rig.expectKnown(tab);
     expect([rig.site.asked.length, (await tab.stored()).bytes]).toEqual([0, 0]);
@@ -102,12 +106,10 @@ describe('storage', () => {
   test('that is cleared in mid-download: the load fails, and the next one begins again', async () => {
     const tab = await commonTab();
     await tab.remove();
-    const session = await rig.context.newCDPSession(tab.page);
     rig.site.reset(() => ({ delayMs: 300 }));
     const loading = tab.ready();
     await chunksAsked(3);
-    const cleared = { origin: rig.site.url, storageTypes: 'file_systems' };
-    await session.send('Storage.clearDataForOrigin', cleared);
+    await clearFiles(tab);
     expect(await loading).toMatch(/^storage_failed: .* cleared/);
     await tab.expectLoaded();
     await rig.expectKnown(tab);
