@@ -8,6 +8,9 @@ import type { ReadArtifact } from './internals/artifact-cache.ts';
 
 const TENSORS = 'tensor-cache.json';
 
+/** A place in web-llm's templates, which it also deletes in a message: a special token around it would become whole. */
+const FUNCTIONS = '{function_string}';
+
 /** Fields of `mlc-chat-config.json` that are used here. web-llm reads the others. */
 const chatConfigSchema = z.object({
   vocab_size: z.int().positive(),
@@ -102,7 +105,7 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
     chatConfig,
     weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0),
     clientText: new ClientText(
-      reserved.map(({ content }) => content),
+      [FUNCTIONS, ...reserved.map(({ content }) => content)],
       reserved.some(({ normalized }) => normalized) && /"NFK[CD]"/.test(JSON.stringify(normalizer)),
     ),
     read,

@@ -51,10 +51,10 @@ test('a whole model opens, each file once, the library beside it', async () => {
   const { asked, opening } = open(good());
   const files = await opening;
   expect(files.weightBytes).toBe(3);
-  const text = '</s> ＜／ｓ＞ <|call|> <用户> <SYS> <td>';
+  const text = '</s> ＜／ｓ＞ <|call|> <用户> <SYS> <td> <|ca{function_string}ll|>';
   const { clientText } = files;
   for (const plain of [clientText.append('', text), clientText.broken(clientText.mark(text))])
-    expect(plain).toBe('< /s> < /s> < |call|> < 用户> < SYS> <td>');
+    expect(plain).toBe('< /s> < /s> < |call|> < 用户> < SYS> <td> <|ca{ function_string}ll|>');
   expect(files.chatConfig.sliding_window_size).toBe(-1);
   await (await files.read('params_shard_0.bin')).text();
   await files.read('params_shard_0.bin');
