@@ -10,7 +10,7 @@ export const isOutOfMemory = (message: string): boolean => OUT_OF_MEMORY.test(me
 export const outOfMemory = (variant: string, cause: unknown): ServiceError =>
   serverError(
     'out_of_memory',
-    `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`,
+    `There is too little memory for ${variant}. Close other tabs and try again in 30 s, or choose a smaller model.`,
     cause,
   );
 

@@ -25,8 +25,9 @@ export interface SpeechJob extends AnyJob {
 
 /** State needed to resume a speech. */
 export interface SpeechProgress {
-  /** Sentences spoken so far. */
+  /** Sentences spoken so far, and pieces of the next one. */
   sentences: number;
+  pieces: number;
   /** Length of their sound. */
   seconds: number;
 }
@@ -35,7 +36,7 @@ export interface SpeechProgress {
 export type SpeechEvent =
   /** The job is valid: the voice exists, and the text can be spoken. */
   | { type: 'accepted'; fingerprint: string }
-  /** The next part of the sound, in the job's format. `text` is what it says. Servers send neither `seconds` nor `progress`. */
+  /** The next part of the sound, in the job's format. `text`: the sentence that it begins, if any. Servers send neither `seconds` nor `progress`. */
   | {
       type: 'delta';
       bytes: Uint8Array<ArrayBuffer>;

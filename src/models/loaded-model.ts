@@ -16,7 +16,7 @@ export interface LoadVariantOptions {
 
 export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
 
-/** Time for which a failed load is not repeated for a request that can do without the model. */
+/** Time for which a caller may get the error of a failed load instead of a load. */
 const FAILURE_HOLDS_MS = 30_000;
 
 /** One load, shared by all callers that wait for it. */
@@ -73,13 +73,17 @@ export class LoadedModel {
 
   /**
    * Resolves when the engine is loaded. All callers share one load, which is aborted when the last caller aborts.
-   * A failed load is repeated at once, unless it is `optional`.
+   * @param repeatError whether to throw the error of a recent load instead of loading again
    */
-  async load(signal: AbortSignal, onProgress: (progress: Progress) => void, optional = false): Promise<void> {
+  async load(
+    signal: AbortSignal,
+    onProgress: (progress: Progress) => void,
+    repeatError = false,
+  ): Promise<void> {
     signal.throwIfAborted();
     const state = this.#state;
     if (state.name === 'ready') return;
-    if (optional && state.name === 'failed' && performance.now() < state.failedAt + FAILURE_HOLDS_MS)
+    if (repeatError && state.name === 'failed' && performance.now() < state.failedAt + FAILURE_HOLDS_MS)
       throw state.error;
     const loading = state.name === 'loading' ? state : this.#begin();
     const caller = { onProgress };
@@ -116,13 +120,8 @@ export class LoadedModel {
 
   #begin(): Loading {
     const abort = new AbortController();
-    const loading: Loading = {
-      name: 'loading',
-      progress: null,
-      callers: new Set(),
-      abort,
-      done: Promise.resolve(),
-    };
+    const done = Promise.resolve();
+    const loading: Loading = { name: 'loading', progress: null, callers: new Set(), abort, done };
     this.#become(loading);
     loading.done = this.#run(loading);
     loading.done.catch(() => undefined);

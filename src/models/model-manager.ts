@@ -58,8 +58,11 @@ export class ModelManager {
   /** Number of GPU losses, and of failures of the browser's model, by variant. */
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
-  /** Variants that lacked memory with no other model in memory. They unload no others until a retry is asked for. */
-  readonly #starved = new Set<string>();
+  /**
+   * The fewest models in memory beside which a variant lacked memory, by its name. With none, it unloads no others until
+   * a retry is asked for.
+   */
+  readonly #shortages = new Map<string, number>();
   readonly #memory: MemoryBudget;
 
   constructor(options: ModelManagerOptions) {
@@ -86,8 +89,9 @@ export class ModelManager {
 
   /**
    * Loads a model unless it is in memory, trying its variants in order, also those that failed before.
-   * @param options `replan`: chooses among all variants again even if one is in memory
-   * @param optional whether to repeat the error of a recent failure, as the caller can do without the model
+   * The error of a recent lack of memory is repeated until a model is unloaded.
+   * @param options `replan`: chooses among all variants again even if one is in memory, and repeats no error
+   * @param optional whether to repeat the error of any recent failure, as the caller can do without the model
    * @throws the last variant's error if none could be loaded
    */
   async ready(
@@ -97,8 +101,9 @@ export class ModelManager {
     optional = false,
   ): Promise<LoadedModel> {
     const model = this.#model(id);
-    if (replan) this.#starved.clear();
-    if (!optional && (replan || !this.#isReady(model))) this.#dropFailures(model);
+    if (replan) this.#shortages.clear();
+    const isReady = model.variants.some(({ name }) => this.#loadedModels.get(name)?.state === 'ready');
+    if (!optional && (replan || !isReady)) this.#dropFailures(model);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
     const candidates = this.#allowed(model, limit, plan.candidates);
@@ -128,34 +133,34 @@ export class ModelManager {
     onProgress: (progress: Progress) => void,
     optional: boolean,
   ): Promise<void> {
-    const load = () => abortable(loadedModel.load(signal, onProgress, optional), signal);
-    await load().catch(async (error: unknown) => {
-      signal.throwIfAborted();
-      // Unloading other models may free enough memory. Those are worth more than what a request can do without.
-      const { name } = loadedModel.variant;
-      const short = !optional && isShort(error) && !this.#starved.has(name);
-      if (!short || !(await this.#memory.unloadIdle(loadedModel.variant))) throw error;
-      await load().catch((again: unknown) => {
-        const isAlone = [...this.#loadedModels.values()].every(({ engine }) => !engine);
-        if (isAlone && isShort(again)) this.#starved.add(name);
-        throw again;
+    const { variant } = loadedModel;
+    const load = (repeatError: boolean) =>
+      abortable(loadedModel.load(signal, onProgress, repeatError), signal);
+    const known = this.#shortages.get(variant.name) ?? Number.POSITIVE_INFINITY;
+    try {
+      await load(optional || this.#inMemory >= known).catch(async (error: unknown) => {
+        signal.throwIfAborted();
+        // Unloading other models may free enough memory. Those are worth more than what a request can do without.
+        const short = !optional && isShort(error) && known > 0;
+        if (!short || !(await this.#memory.unloadIdle(variant))) throw error;
+        await load(false);
       });
-    });
-    this.#starved.delete(loadedModel.variant.name);
+      this.#shortages.delete(variant.name);
+    } catch (error) {
+      if (isShort(error)) this.#shortages.set(variant.name, Math.min(known, this.#inMemory));
+      throw error;
+    }
+  }
+
+  get #inMemory(): number {
+    return [...this.#loadedModels.values()].filter(({ engine }) => engine).length;
   }
 
   #dropFailures(model: CatalogModel): void {
     this.#options.onAgain();
+    const hasEndedTab = this.#plans.get(model.id)?.reasons.some(({ endedTab }) => endedTab);
     // The browser may now offer its own model.
-    if (this.#lacksExternal(model) || this.#endedTab(model)) this.#plans.delete(model.id);
-  }
-
-  #isReady({ variants }: CatalogModel): boolean {
-    return variants.some(({ name }) => this.#loadedModels.get(name)?.state === 'ready');
-  }
-
-  #endedTab({ id }: CatalogModel): boolean {
-    return this.#plans.get(id)?.reasons.some(({ endedTab }) => endedTab) ?? false;
+    if (this.#lacksExternal(model) || hasEndedTab) this.#plans.delete(model.id);
   }
 
   /** Names of the model's later variants that the request may use. */
@@ -187,7 +192,8 @@ export class ModelManager {
       if (!catalog.models.some((model) => model.id === id)) this.#plans.delete(id);
     for (const name of this.#loadedModels.keys()) {
       if (variants.has(name)) continue;
-      for (const facts of [this.#loadedModels, this.#faults, this.#losses, this.#starved]) facts.delete(name);
+      for (const facts of [this.#loadedModels, this.#faults, this.#losses, this.#shortages])
+        facts.delete(name);
     }
   }
 

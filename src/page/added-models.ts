@@ -1,6 +1,7 @@
 import type { AddedModel } from '#catalog';
 import { readAddedModels } from '#database';
 import { offerFiles, type ModelSource, type HubFile, type LoadProgress } from '#protocol';
+import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';
 
 /**
@@ -17,9 +18,11 @@ export interface AddOptions {
 }
 
 export async function listModels(scope: string): Promise<AddedModel[]> {
-  const records = await withStorage(() => readAddedModels(scope));
-  return records.map(({ model }) => model);
+  return (await withStorage(() => readAddedModels(scope))).map(({ model }) => model);
 }
+
+const SOURCE_RULE =
+  'The source of a model must be a File, several Files, { url, sha256 } or { hub }: a path or URL alone is not enough.';
 
 /** Names a source for the engine, which can read its files while `ask` runs. */
 export async function withSource<T>(
@@ -27,6 +30,7 @@ export async function withSource<T>(
   scope: string,
   ask: (source: ModelSource) => Promise<T>,
 ): Promise<T> {
+  if (Object(source) !== source) throw new LocaltextError('invalid_value', SOURCE_RULE);
   if (source instanceof File || Symbol.iterator in source) {
     const files = source instanceof File ? [source] : [...source];
     const ticket = crypto.randomUUID();
@@ -34,8 +38,10 @@ export async function withSource<T>(
     return ask({ type: 'files', names: files.map(({ name }) => name), ticket }).finally(end);
   }
   if ('hub' in source) return ask(hubSource(source));
-  const url = new URL(source.url, document.baseURI).href;
-  return ask({ type: 'url', url, sha256: source.sha256 });
+  const { url, sha256 } = source;
+  // The engine refuses one that cannot be parsed.
+  const absolute = URL.canParse(url, document.baseURI) ? new URL(url, document.baseURI).href : url;
+  return ask({ type: 'url', url: absolute, sha256 });
 }
 
 export const hubSource = ({ hub, file, revision }: HubFile) =>

@@ -1,6 +1,6 @@
 const END = /(?<=[.!?…])["”’)\]]*\s+(?=\S)/gu;
 
-/** Longer sentences are cut between words: until a sentence is spoken, its job can be neither aborted nor paused. */
+/** Longer sentences are cut between words: until a sentence is read, its job can be neither aborted nor paused. */
 const MAX_SENTENCE = 500;
 const PIECE = new RegExp(String.raw`(?=\S).{1,${MAX_SENTENCE}}(?!\S)|\S{1,${MAX_SENTENCE}}`, 'gsu');
 

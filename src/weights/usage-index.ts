@@ -79,7 +79,8 @@ export class UnfinishedModels {
   readonly #index: UsageIndex;
   readonly #storage: Variants;
   readonly #deleting: Mutex;
-  readonly #adding = new Set<string>();
+  /** Names of models that are being added: several times if several calls add one. */
+  readonly #adding: string[] = [];
 
   constructor(index: UsageIndex, storage: Variants, deleting: Mutex) {
     this.#index = index;
@@ -101,19 +102,19 @@ export class UnfinishedModels {
 
   /** Names the files of a model before any is stored. Until `end()`, nothing deletes them. */
   async begin(name: string, files: WeightFile[]): Promise<void> {
-    this.#adding.add(name);
+    this.#adding.push(name);
     await this.#deleting.run(() => this.#index.update(name, { used: Date.now(), files, unfinished: true }));
   }
 
   isAdding(name: string): boolean {
-    return this.#adding.has(name);
+    return this.#adding.includes(name);
   }
 
   /** Ends adding. @param isKept whether the files of a model that is not in the list stay for a week */
   async end(name: string, isKept: boolean): Promise<void> {
-    this.#adding.delete(name);
+    this.#adding.splice(this.#adding.indexOf(name), 1);
     if (this.#storage.isListed(name)) await this.#index.update(name, { unfinished: false });
-    else if (!isKept) await this.#storage.delete(name);
+    else if (!isKept && !this.isAdding(name)) await this.#storage.delete(name);
   }
 
   async dropExpired(): Promise<void> {

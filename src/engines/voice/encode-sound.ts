@@ -5,7 +5,7 @@ import { VOICE_RATE } from './waveform.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Encodes the sound of a sentence. The bytes of a speech's sentences follow each other. Each call ends the encoder's stream,
+ * Encodes the sound of a piece. The bytes of a speech's pieces follow each other. Each call ends the encoder's stream,
  * so that another engine can continue after it. Nothing is kept: the bytes are transferred.
  */
 export type EncodeSound = (samples: Float32Array<ArrayBuffer>) => Promise<Bytes>;

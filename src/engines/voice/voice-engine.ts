@@ -14,7 +14,7 @@ const SPEAKABLE = /[\p{L}\p{N}%&+@=$€£#~^<>]/u;
 
 type Calls = Pick<HelperWorker<typeof voiceWorker>, 'call' | 'end'>;
 
-/** Text to speech, sentence by sentence. @param voices file of each voice */
+/** Text to speech, piece by piece of each sentence. @param voices file of each voice */
 export function voiceEngine(
   worker: Calls,
   voices: ReadonlyMap<string, string>,
@@ -69,18 +69,21 @@ export function voiceEngine(
     traits: {},
     async *run(job, signal, onPrefill) {
       const { file, text } = await check(job, signal);
-      const from = job.progress?.sentences ?? 0;
-      let seconds = job.progress?.seconds ?? 0;
+      const start = { sentences: 0, pieces: 0, seconds: 0 };
+      let { sentences: at, pieces: spoken, seconds } = job.progress ?? start;
       const { format, speed } = job;
       const sentences = await call((voice) => voice.begin(text, format, seconds), signal);
       onPrefill?.();
       yield { type: 'accepted', fingerprint };
-      for (let at = from; at < sentences.length; at++) {
+      for (; at < sentences.length; at++, spoken = 0) {
         const sentence = sentences[at] ?? '';
-        const sound = await call((voice) => voice.speak(sentence, file, speed), signal);
-        if (!sound) continue;
-        seconds += sound.seconds;
-        yield { type: 'delta', ...sound, text: sentence, progress: { sentences: at + 1, seconds } };
+        const pieces = await call((voice) => voice.read(sentence), signal);
+        for (const piece of pieces.slice(spoken)) {
+          const sound = await call((voice) => voice.speak(piece, file, speed), signal);
+          seconds += sound.seconds;
+          const progress = { sentences: at, pieces: ++spoken, seconds };
+          yield { type: 'delta', ...sound, text: spoken === 1 ? sentence : '', progress };
+        }
       }
       if (seconds === 0) throw invalidField('input', 'has nothing that this voice can speak');
       const usage = { promptTokens: estimateTokens(job.text.length), cachedTokens: 0, completionTokens: 0 };

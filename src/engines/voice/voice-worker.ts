@@ -55,7 +55,7 @@ async function readUnknown(
     .join('');
 }
 
-/** Speaks sentences, one at a time, in a worker, as computing would block the engine worker. */
+/** Speaks pieces of sentences, one at a time, in a worker, as computing would block the engine worker. */
 export const voiceWorker = {
   /** @throws the runtime's error */
   async load(
@@ -71,16 +71,8 @@ export const voiceWorker = {
     const phonemizer = new Phonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
     );
-    loaded = {
-      name,
-      phonemizer,
-      vocabulary: tables.vocabulary,
-      read,
-      shared,
-      open: null,
-      voice: null,
-      mp3Encoder,
-    };
+    const { vocabulary } = tables;
+    loaded = { name, phonemizer, vocabulary, read, shared, open: null, voice: null, mp3Encoder };
   },
 
   formats: usableFormats,
@@ -96,27 +88,30 @@ export const voiceWorker = {
     return loaded.phonemizer.sentences(text);
   },
 
+  /** @returns the pieces of a sentence, as ids of the vocabulary; none if nothing in it can be spoken */
+  async read(sentence: string): Promise<number[][]> {
+    if (!loaded) throw new Error('no voice is loaded');
+    const { vocabulary, phonemizer } = loaded;
+    const pieces = await phonemizer.phonemes(sentence);
+    return pieces
+      .map((phonemes) => Array.from(phonemes).flatMap((phoneme) => vocabulary[phoneme] ?? []))
+      .filter((ids) => ids.length > 0);
+  },
+
   /**
-   * Speaks a sentence.
+   * Speaks a piece.
    * @param file the voice's network, or its style of the shared one
-   * @returns encoded sound, and its length; null if nothing in the sentence can be spoken
+   * @returns encoded sound, and its length
    * @throws the runtime's error
    */
   async speak(
-    sentence: string,
+    ids: readonly number[],
     file: string,
     speed: number,
-  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; seconds: number } | null> {
+  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; seconds: number }> {
     if (!loaded || !encode) throw new Error('no speech has begun');
-    const { vocabulary, phonemizer } = loaded;
     const speak = await openVoice(loaded, file);
-    const parts: Float32Array<ArrayBuffer>[] = [];
-    for (const phonemes of await phonemizer.phonemes(sentence)) {
-      const ids = Array.from(phonemes).flatMap((phoneme) => vocabulary[phoneme] ?? []);
-      if (ids.length > 0) parts.push(await speak(ids, speed));
-    }
-    if (parts.length === 0) return null;
-    const samples = new Float32Array(await new Blob(parts).arrayBuffer());
+    const samples = await speak(ids, speed);
     const seconds = samples.length / VOICE_RATE;
     const bytes = await encode(samples);
     return transfer({ bytes, seconds }, [bytes.buffer]);
@@ -138,17 +133,14 @@ async function openVoice(model: Loaded, file: string): Promise<Speak> {
   if (model.voice?.file === file) return model.voice.speak;
   // Its network may be closed for this one.
   model.voice = null;
-  const speak = await loadVoice(model, file);
+  const network = await networkOf(model, model.shared ?? file);
+  let speak: Speak = (ids, speed) => hibariSound(network, ids, speed);
+  if (model.shared !== null) {
+    const style = await model.read(file);
+    if (!style) throw new Error(`no style ${file}`);
+    const styles = new Float32Array(await style.arrayBuffer());
+    speak = (ids, speed) => kokoroSound(network, styles, ids, speed);
+  }
   model.voice = { file, speak };
   return speak;
-}
-
-async function loadVoice(model: Loaded, file: string): Promise<Speak> {
-  const { shared } = model;
-  const network = await networkOf(model, shared ?? file);
-  if (shared === null) return (ids, speed) => hibariSound(network, ids, speed);
-  const style = await model.read(file);
-  if (!style) throw new Error(`no style ${file}`);
-  const styles = new Float32Array(await style.arrayBuffer());
-  return (ids, speed) => kokoroSound(network, styles, ids, speed);
 }

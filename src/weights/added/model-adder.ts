@@ -48,26 +48,24 @@ type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
 export class ModelAdder {
   readonly #options: ModelAdderOptions;
   #added: readonly AddedModelRecord[];
-  readonly #addMutex = new Mutex();
+  /** Ends when models that an earlier engine left unfinished are known, and the expired ones removed. */
+  readonly #swept: Promise<void>;
   readonly #listMutex = new Mutex();
 
   constructor(options: ModelAdderOptions) {
     this.#options = options;
     this.#added = options.added;
-    this.#addMutex
-      .run(async () => {
-        // The index may have been damaged.
-        for (const { variant } of options.added) await options.modelStorage.note(variant.name, variant.files);
-        // Without the whole list, a complete model may look unfinished.
-        if ((await options.read()).length === options.added.length)
-          await options.modelStorage.unfinished.dropExpired();
-      })
-      .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
+    this.#swept = this.#sweep().catch((error: unknown) =>
+      console.error('localtext: unfinished files were not removed', error),
+    );
   }
 
-  /** Adds a model. Calls run one at a time. Idempotent, as an engine that takes over repeats the call. @throws ServiceError */
-  add(command: AddCommand, signal: AbortSignal, onProgress: OnProgress): Promise<AddedModel> {
-    return this.#addMutex.run(() => this.#add(command, signal, onProgress));
+  async #sweep(): Promise<void> {
+    const { added, modelStorage, read } = this.#options;
+    // The index may have been damaged.
+    for (const { variant } of added) await modelStorage.note(variant.name, variant.files);
+    // Without the whole list, a complete model may look unfinished.
+    if ((await read()).length === added.length) await modelStorage.unfinished.dropExpired();
   }
 
   /** Lists the models of a repository on the model hub, the smallest first. @throws ServiceError */
@@ -118,11 +116,13 @@ export class ModelAdder {
     });
   }
 
-  async #add(
+  /** Adds a model. Idempotent, as an engine that takes over repeats the call. @throws ServiceError */
+  async add(
     { id: requestedId, source }: AddCommand,
     signal: AbortSignal,
     onProgress: OnProgress,
   ): Promise<AddedModel> {
+    await this.#swept;
     signal.throwIfAborted();
     await this.#refresh();
     const described = await this.#describe(source, signal);

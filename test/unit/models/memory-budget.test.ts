@@ -20,7 +20,9 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
   let most = 0;
   let fail: (name: string) => ErrorCode | null = () => null;
   const catalog = catalogOf(...['a', 'b', 'c'].map((id) => modelOf(id, variants[id] ?? [variant(id)])));
+  let attempts = 0;
   const load = async ({ name }: Variant): Promise<Engine> => {
+    attempts++;
     const code = fail(name);
     if (code !== null) throw new ServiceError({ code, message: `${name} ${code}` });
     loaded.add(name);
@@ -46,6 +48,7 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
     loadedModels,
     inMemory: () => [...loaded].toSorted(),
     most: () => most,
+    attempts: () => attempts,
     failWhile(check: typeof fail) {
       fail = check;
     },
@@ -163,4 +166,24 @@ test('out of memory with no other variant: a clear error, and others are unloade
     kept.push(inMemory());
   }
   expect(kept).toEqual([[], ['a'], []]);
+});
+
+test('a lack of memory is told at once for 30 s, unless a model is unloaded', async () => {
+  const { modelManager, inMemory, failWhile, attempts } = setUp(1000);
+  const leaves = [];
+  for (const id of ['a', 'b'])
+    leaves.push(await (await modelManager.ready(id, never)).queue.enter(never, claim()));
+  failWhile((name) => (name === 'c' && inMemory().length > 0 ? 'out_of_memory' : null));
+  const tries = async () => {
+    await modelManager.ready('c', never).catch(() => undefined);
+    return attempts() - 2;
+  };
+  expect([await tries(), await tries()]).toEqual([1, 1]);
+  await sleep(31_000);
+  expect([await tries(), await tries()]).toEqual([2, 2]);
+  leaves[0]?.();
+  expect([await tries(), await tries()]).toEqual([3, 3]);
+  leaves[1]?.();
+  await modelManager.ready('c', never);
+  expect(inMemory()).toEqual(['c']);
 });

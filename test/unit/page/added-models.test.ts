@@ -39,6 +39,18 @@ test.each([
   calls.close();
 });
 
+test.each([
+  ['https://a.test/owl.gguf', /must be a File/],
+  [null, /must be a File/],
+  [{ url: 'http://', sha256: 'a' }, 'asked with http://'],
+])('a source %j is told as such, or by the engine', async (given, message) => {
+  vi.stubGlobal('document', { baseURI: 'https://example.com/' });
+  const models = new AddedModels(scope, (command) => {
+    throw new Error(`asked with ${'source' in command && 'url' in command.source ? command.source.url : ''}`);
+  });
+  await expect(models.inspect(given as never)).rejects.toThrow(message);
+});
+
 test('add() asks for persistent storage at once, as a click allows it for a moment', async () => {
   const persist = vi.fn(async () => true);
   vi.stubGlobal('navigator', { storage: { persist } });

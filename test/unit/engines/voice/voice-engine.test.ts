@@ -4,10 +4,36 @@ import { voiceEngine } from '../../../../src/engines/voice/voice-engine.ts';
 import type { SpeechJob } from '../../../../src/jobs/speech.ts';
 import { lastOf } from '../../../support/last-of.ts';
 
-test('a text of which nothing can be spoken is refused, and is no empty sound', async () => {
-  const worker = { formats: async () => ['pcm'], begin: async () => ['ʘ'], speak: async () => null };
+/** A speech of sentences in pieces, each of which is its length in seconds. */
+function speech(sentences: Record<string, number[]>) {
+  const spoken: number[] = [];
+  const speak = async (seconds: number) => {
+    spoken.push(seconds);
+    return { bytes: Uint8Array.of(seconds), seconds };
+  };
+  const read = async (sentence: string) => sentences[sentence];
+  const worker = { formats: async () => ['pcm'], begin: async () => Object.keys(sentences), read, speak };
   const calls = { call: async (ask: (voice: object) => unknown) => ask(worker), end() {} };
   const engine = voiceEngine(calls as never, new Map([['heart', 'heart.onnx']]), 'f');
-  const job: SpeechJob = { kind: 'speech', model: 'voice', text: 'ʘ', format: 'pcm', speed: 1 };
-  await expect(lastOf(engine.run(job, new AbortController().signal))).rejects.toThrow('`input`');
+  const job: SpeechJob = { kind: 'speech', model: 'voice', text: 'a', format: 'pcm', speed: 1 };
+  const run = (more: Partial<SpeechJob> = {}) =>
+    engine.run({ ...job, ...more }, new AbortController().signal);
+  return { run, spoken };
+}
+
+test('a long sentence is spoken, and resumed, piece by piece', async () => {
+  const { run, spoken } = speech({ a: [1, 2, 3], b: [4] });
+  const states = [];
+  for await (const event of run()) if (event.type === 'delta') states.push(event);
+  expect(states.map(({ text }) => text)).toEqual(['a', '', '', 'b']);
+  const [, second] = states;
+  expect(second?.progress).toEqual({ sentences: 0, pieces: 2, seconds: 3 });
+  spoken.length = 0;
+  if (second?.progress) await lastOf(run({ progress: second.progress }));
+  expect(spoken).toEqual([3, 4]);
+});
+
+test('a text of which nothing can be spoken is refused, and is no empty sound', async () => {
+  const { run } = speech({ ʘ: [] });
+  await expect(lastOf(run({ text: 'ʘ' }))).rejects.toThrow('`input`');
 });

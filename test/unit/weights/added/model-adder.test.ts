@@ -155,6 +155,15 @@ test('changes at one time are all kept', async () => {
   expect(renames.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
+test('an add whose files do not come holds up no other, and adds of one model give the same', async () => {
+  const files = async (ticket: string) => given.get(ticket) ?? new Promise<Blob[]>(() => undefined);
+  adder = open({ requestFiles: files });
+  void add({ type: 'files', names: ['a.gguf'], ticket: 'never' });
+  const [first, second] = await Promise.all([add(source(gguf('a'))), add(source(gguf('a')))]);
+  expect(second).toEqual(first);
+  expect(await service.weights.missing(saved.flatMap(({ variant }) => variant.files))).toEqual([]);
+});
+
 test('renamed and removed, nothing of it stays', async () => {
   const before = [...service.backend.files.keys()];
   await add(source(gguf('Gone')));
