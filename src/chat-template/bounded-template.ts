@@ -231,7 +231,14 @@ function exactNumber(text: string): Value {
 }
 
 /** Types whose values the library converts to text differently from Python, or not at all. */
-const WRITTEN = new Set(['ArrayValue', 'BooleanValue', 'NullValue', 'TupleValue', 'UndefinedValue']);
+const WRITTEN = new Set([
+  'ArrayValue',
+  'BooleanValue',
+  'NullValue',
+  'ObjectValue',
+  'TupleValue',
+  'UndefinedValue',
+]);
 
 /** The library's class of a value, which it does not export. */
 const classOf = (value: unknown) => toValue(value).constructor as new (inner: unknown) => Value;
@@ -267,7 +274,9 @@ class BoundedInterpreter extends Interpreter {
     this.#measure(value);
     if (value.type === 'IntegerValue' && isRounded(value.value)) throw new Error(ROUNDED);
     if (node?.[COMPARED]) return this.#unmarked(value);
-    return node?.[SHOWN] && value.type === 'BooleanValue' ? this.#toText(value) : value;
+    // The library shows nothing for null, which replaces the content of calls.
+    const isWritten = node?.[SHOWN] && value.type !== 'NullValue' && WRITTEN.has(value.type);
+    return isWritten ? this.#toText(value) : value;
   }
 
   /**
