@@ -71,6 +71,13 @@ export const corruptFile = (path: string, how: string, cause?: unknown): Service
     cause,
   );
 
+/** Error of a model whose weights have broken numbers. */
+export const notNumbers = (): ServiceError =>
+  serverError(
+    'engine_failed',
+    'The model computed results that are not finite numbers. Its weights are damaged: use another file.',
+  );
+
 /** Error of a reply that was cut off. @param what cause, as a sentence without a period */
 export const engineLost = (what = 'The engine ended before the reply was complete'): ServiceError =>
   serverError('engine_lost', `${what}. Send the request again.`);

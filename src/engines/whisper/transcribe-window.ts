@@ -44,6 +44,7 @@ const MAX_REMEMBERED_TEMPERATURE = 0.5;
 
 /**
  * Transcribes at most 30 s of sound.
+ * @returns null if the model computes what is not a number
  * @throws the signal's reason
  */
 export async function transcribeWindow(
@@ -51,7 +52,7 @@ export async function transcribeWindow(
   samples: Float32Array,
   { position, language: requestedLanguage, previous: context, prompt, ...decoding }: WindowOptions,
   signal: AbortSignal,
-): Promise<TranscribedWindow> {
+): Promise<TranscribedWindow | null> {
   const seconds = samples.length / SAMPLE_RATE;
   const features = await model.features(samples);
   signal.throwIfAborted();
@@ -59,6 +60,7 @@ export async function transcribeWindow(
     requestedLanguage ?? (model.isMultilingual ? await model.language(features, signal) : 'en');
   const previous = context ?? (prompt.trim() === '' ? [] : model.tokenize(` ${prompt.trim()}`));
   const best = await decodeWell(model, features, { ...decoding, previous, language, seconds, signal });
+  if (!best) return null;
   if (isSilent(best)) return { segments: [], nextStart: seconds, language, previous: [...previous] };
   const { temperature, averageLogprob, noSpeechProbability, compressionRatio } = best;
   const quality = { temperature, averageLogprob, noSpeechProbability, compressionRatio };
@@ -92,8 +94,9 @@ async function decodeWell(
   features: Features,
   options: DecodeOptions,
   hotter: readonly number[] = options.temperature === 0 ? RETRY_TEMPERATURES : [],
-): Promise<Attempt> {
+): Promise<Attempt | null> {
   const decoded = await model.decode(features, options);
+  if (Number.isNaN(decoded.averageLogprob)) return null;
   const compressionRatio = await compression(model.textOf(decoded.tokens));
   const isPoor =
     compressionRatio > MAX_COMPRESSION_RATIO || (decoded.averageLogprob < MIN_LOGPROB && !isSilent(decoded));

@@ -1,4 +1,4 @@
-import { engineCrashed, ServiceError, unsupported } from '#base';
+import { engineCrashed, notNumbers, ServiceError, unsupported } from '#base';
 import { SOUND_TOKENS_A_SECOND, type TranscriptionJob, type TranscriptionProgress } from '#jobs';
 import type { Engine, HelperWorker } from '#engine-kit';
 import type { SoundReader } from '../sound/sound-reader.ts';
@@ -29,7 +29,7 @@ export function whisperEngine(
     samples: Float32Array,
     options: WindowOptions,
     signal: AbortSignal,
-  ): Promise<TranscribedWindow> {
+  ): Promise<TranscribedWindow | null> {
     signal.throwIfAborted();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const end = (): void => worker.end(engineCrashed('a transcription did not stop'));
@@ -99,6 +99,7 @@ export function whisperEngine(
           const { segments, language, previous } = progress;
           const options = { ...jobOptions, position: window.position, language, previous };
           const result = await transcribe(samples, options, signal);
+          if (!result) throw notNumbers();
           const added = result.segments.map((segment, at) => ({ id: segments.length + at, ...segment }));
           await window.skip(result.nextStart);
           progress = {

@@ -26,7 +26,7 @@ export const whisperWorker = {
   },
 
   /** @throws the model's error; AbortError after `stop()` */
-  async transcribe(samples: Float32Array, options: WindowOptions): Promise<TranscribedWindow> {
+  async transcribe(samples: Float32Array, options: WindowOptions): Promise<TranscribedWindow | null> {
     if (!loaded) throw new Error('no model is loaded');
     running = new AbortController();
     return transcribeWindow(loaded, samples, options, running.signal);

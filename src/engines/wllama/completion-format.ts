@@ -9,7 +9,7 @@ import {
   type TokenLogprob,
   type Sampling,
 } from '#jobs';
-import { serverError } from '#base';
+import { notNumbers, serverError } from '#base';
 import type { Completion } from '#chat-template';
 
 /** Translates a completion into a request to llama.cpp's server. */
@@ -215,8 +215,5 @@ const one = ({ token, logprob, bytes }: RawLogprob) => ({ token, logprob, bytes:
  */
 export function numberOf(probability: number | null | undefined): number {
   if (typeof probability === 'number') return probability;
-  throw serverError(
-    'engine_failed',
-    'The model computed probabilities that are not numbers. Its weights are damaged: use another file.',
-  );
+  throw notNumbers();
 }

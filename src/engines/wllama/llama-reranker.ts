@@ -1,4 +1,4 @@
-import { serverError } from '#base';
+import { notNumbers } from '#base';
 import type { Engine } from '#engine-kit';
 import { CHARACTERS_A_TOKEN } from '#jobs';
 import type { Llama } from '#llama';
@@ -34,16 +34,10 @@ export function llamaReranker(
         ),
       );
       const scores = pairs.map(({ score }) => score);
-      if (!scores.every(Number.isFinite)) throw damaged();
+      if (!scores.every(Number.isFinite)) throw notNumbers();
       const promptTokens = pairs.reduce((sum, { tokens }) => sum + tokens, 0);
       yield { type: 'done', scores, promptTokens, fingerprint };
     },
     unload: () => parts.unload(),
   };
 }
-
-const damaged = () =>
-  serverError(
-    'engine_failed',
-    'The model did not return a finite score. Its file may be damaged: use another model.',
-  );

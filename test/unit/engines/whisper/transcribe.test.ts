@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { TranscriptionJob, TranscriptionProgress } from '../../../../src/jobs/transcription.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
@@ -24,10 +24,7 @@ test('a window is cut at its pairs of times, and the next begins after the last 
 test('a window that ends with a time is finished', () => {
   const tokens = [at(0), 1, at(4), at(4), 3, at(29)];
   const { segments, nextStart } = cutWindow(tokens, firstTimestamp, 30);
-  expect(segments.map(({ start, end }) => [start, end])).toEqual([
-    [0, 4],
-    [4, 29],
-  ]);
+  expect(segments.flatMap(({ start, end }) => [start, end])).toEqual([0, 4, 4, 29]);
   expect(nextStart).toBe(30);
 });
 
@@ -119,6 +116,14 @@ test('windows are joined without a lost or repeated word, each at its own time',
   expect(log.map(({ from }) => from)).toEqual([1, 30, 59]);
   expect(log[1]?.previous).toContain(29);
   expect(steps.at(-1)?.segments.map(({ id }) => id)).toEqual(words.map((word) => word - 1));
+});
+
+test('a model with broken numbers fails, and is tried once', async () => {
+  const broken = { tokens: [], starts: [], averageLogprob: NaN, noSpeechProbability: NaN };
+  const decode = vi.fn(async () => broken);
+  const steps = collect(transcribe({ ...listener([]), decode }, pieces(words)));
+  await expect(steps).rejects.toMatchObject({ wire: { code: 'engine_failed' } });
+  expect(decode).toHaveBeenCalledOnce();
 });
 
 test('another engine continues after the last finished segment', async () => {
