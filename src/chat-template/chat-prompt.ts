@@ -4,6 +4,7 @@ import { ClientText } from './client-text.ts';
 import { ChatTemplate, type SpecialTokens } from './chat-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './think-tags.ts';
+import { RESULT_START } from './tool-call-text.ts';
 
 /** ChatML, for models that have its tokens but no template. */
 const CHATML =
@@ -56,10 +57,11 @@ export class ChatPrompt {
         marker,
       }),
     );
-    if (!this.#tags)
-      return { prompt: this.#clientText.append(this.#clientText.broken(marked), partial), thinking: null };
+    const results = hasResults(job) && marked.includes(RESULT_START) && { hasResults: true };
+    const text = this.#clientText;
+    if (!this.#tags) return { prompt: text.append(text.broken(marked), partial), thinking: null, ...results };
     const { isAsked = this.#canSwitch } = this.#tags;
-    return openReply(marked, this.#tags, job, isAsked && asksToThink(reasoning), this.#clientText);
+    return { ...openReply(marked, this.#tags, job, isAsked && asksToThink(reasoning), text), ...results };
   }
 
   /** Prompt for an empty text: a special token, or '' if llama.cpp adds one. It computes no empty prompt. */
@@ -73,6 +75,9 @@ export class ChatPrompt {
     return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
   }
 }
+
+const hasResults = ({ input, constraint }: ChatJob): boolean =>
+  !constraint && 'messages' in input && input.messages.some(({ role }) => role === 'tool');
 
 const noTemplate = () =>
   requestError(

@@ -2,7 +2,7 @@ import { findExcess, readJson } from '#base';
 import type { ChatMessage, ToolCall } from '#jobs';
 import type { TemplateMessage } from './bounded-template.ts';
 import type { ClientText } from './client-text.ts';
-import { withToolCalls } from './tool-call-text.ts';
+import { resultText, withToolCalls } from './tool-call-text.ts';
 
 /** The form in which a template takes conversations. */
 export interface ConversationForm {
@@ -37,7 +37,7 @@ export function arrange(
     const content = withMarkers(message, clientText.mark(message.content), marker);
     if (message.role === 'tool') {
       return calls === 'in text'
-        ? { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
+        ? { role: 'user', content: resultText(content) }
         : { role, content, tool_call_id: toId(message.toolCallId) };
     }
     if (message.role !== 'assistant' || !message.toolCalls) return { role, content };

@@ -6,3 +6,4 @@ export { PromptRenderer, templateFault, TemplateWorker } from './prompt-renderer
 export * from './think-first.ts';
 export { tagTokens, thinkTags, type ThinkTags } from './think-tags.ts';
 export { withToolCalls } from './tool-call-text.ts';
+export { withoutResultMarks } from './without-result-marks.ts';

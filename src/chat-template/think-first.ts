@@ -1,5 +1,5 @@
 import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob, Events } from '#jobs';
-import { TokenTexts } from '#base';
+import { omitNulls, TokenTexts } from '#base';
 import type { ClientText } from './client-text.ts';
 import { ThoughtSplitter } from './thought-splitter.ts';
 import { closing, ending, opening, tagTokens, type ThinkTags } from './think-tags.ts';
@@ -9,6 +9,8 @@ export interface ChatOpening {
   prompt: string;
   /** `isInside`: the prompt ends inside the reasoning. Null if the reply has no reasoning, or if it has ended. */
   thinking: { tags: ThinkTags; isInside: boolean } | null;
+  /** Set if the prompt has marked results of tools, and the reply is free to repeat the marks. */
+  hasResults?: boolean;
 }
 
 /** Whether reasoning is enabled, for a model that can reason. */
@@ -60,12 +62,7 @@ export interface Completion extends Form {
 export const toCompletion = (
   { maxTokens, constraint, topLogprobs }: ChatJob,
   prompt: string,
-): Completion => ({
-  prompt,
-  ...(maxTokens !== undefined && { maxTokens }),
-  ...(constraint && { constraint }),
-  ...(topLogprobs !== undefined && { topLogprobs }),
-});
+): Completion => ({ prompt, ...omitNulls({ maxTokens, constraint, topLogprobs }) });
 
 /** Appends generated text to a prompt, in which only the allowed special tokens stay special. */
 export type Append = (prompt: string, text: string, allowed: readonly string[]) => string;

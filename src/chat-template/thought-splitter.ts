@@ -1,3 +1,4 @@
+import { undecidedLength } from '#base';
 import type { ThinkTags } from './think-tags.ts';
 
 export interface SplitText {
@@ -89,7 +90,7 @@ export class ThoughtSplitter {
   #inside(whole: string): SplitText {
     const { close } = this.#tags;
     const at = whole.indexOf(close);
-    const end = at === -1 ? whole.length - beginningOf(close, whole) : at;
+    const end = at === -1 ? whole.length - undecidedLength(whole, [close]) : at;
     const reasoning = this.#shown(whole.slice(0, end));
     this.#withheld = at === -1 ? whole.slice(whole.slice(0, end).trimEnd().length) : '';
     this.#thoughts += whole.slice(0, at === -1 ? whole.length - this.#withheld.length : at);
@@ -132,17 +133,10 @@ export class ThoughtSplitter {
     if (!answerTags || !this.#isOpened) return whole;
     const { close } = answerTags;
     // A tag may contain a space, at which the pushed text may end.
-    const trimmed = beginningOf(close, whole) > 0 ? whole : whole.trimEnd();
-    const length = trimmed.endsWith(close) ? close.length : beginningOf(close, trimmed);
+    const trimmed = undecidedLength(whole, [close]) > 0 ? whole : whole.trimEnd();
+    const length = trimmed.endsWith(close) ? close.length : undecidedLength(trimmed, [close]);
     const text = trimmed.slice(0, trimmed.length - length).trimEnd();
     this.#withheld = whole.slice(text.length);
     return text;
   }
-}
-
-/** Length of the longest suffix of `text` that is a prefix of `tag`. */
-function beginningOf(tag: string, text: string): number {
-  for (let length = Math.min(tag.length - 1, text.length); length > 0; length--)
-    if (text.endsWith(tag.slice(0, length))) return length;
-  return 0;
 }

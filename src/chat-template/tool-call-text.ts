@@ -8,3 +8,9 @@ export function withToolCalls(content: string, calls: readonly ToolCall[]): stri
   );
   return [content, ...written].filter((part) => part !== '').join('\n');
 }
+
+/** The beginning of a tool's result in a text. Many templates write the same. */
+export const RESULT_START = '<tool_response>';
+export const RESULT_END = '</tool_response>';
+
+export const resultText = (content: string): string => `${RESULT_START}\n${content}\n${RESULT_END}`;

@@ -10,7 +10,7 @@ import {
   tensorBytes,
 } from './read-gguf.ts';
 import type { SamplingDefaults, KvWindow, VariantSampling } from '#catalog';
-import { printable } from '#base';
+import { omitNulls, printable } from '#base';
 
 /** Traits of a model, from the header of its GGUF file. */
 export interface GgufTraits {
@@ -197,17 +197,15 @@ function samplingTraits({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufTraits
     const value = (at === undefined ? null : readNumber(cursor, at)) ?? NaN;
     return value >= 0 && value <= max ? value : null;
   };
-  const minP = fraction('min_p', 1);
-  const repeatPenalty = fraction('penalty_repeat', MAX_PENALTY);
-  const temperature = fraction('temp', MAX_TEMPERATURE);
-  const topP = fraction('top_p', 1);
   return {
     sampling: {
       ...(typeof topK === 'number' && topK > 0 && topK <= MAX_TOP_K && { topK }),
-      ...(minP !== null && { minP }),
-      ...(repeatPenalty !== null && repeatPenalty > 0 && { repeatPenalty }),
+      ...omitNulls({
+        minP: fraction('min_p', 1),
+        repeatPenalty: fraction('penalty_repeat', MAX_PENALTY) || null,
+      }),
     },
-    defaults: { ...(temperature !== null && { temperature }), ...(topP !== null && { topP }) },
+    defaults: omitNulls({ temperature: fraction('temp', MAX_TEMPERATURE), topP: fraction('top_p', 1) }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isNumber } from '#base';
+import { isNumber, omitNulls } from '#base';
 import { compare, type Decimal, isMultiple, textOf, toDecimal } from './decimal.ts';
 import type { Language, Languages } from './language.ts';
 import type { Bound, NumberRange } from './numbers.ts';
@@ -162,8 +162,7 @@ export function meetNumbers(a: NumberForm, b: NumberForm): NumberForm {
   return {
     kind: 'number',
     integer: a.integer || b.integer,
-    ...(low && { low }),
-    ...(high && { high }),
+    ...omitNulls({ low, high }),
     multiples: [...new Map([...a.multiples, ...b.multiples].map((each) => [textOf(each), each])).values()],
   };
 }

@@ -7,9 +7,7 @@ const isObject = (value: unknown): value is object =>
 
 /** @throws TypeError */
 export function toDictionary(value: unknown, name: string): Dictionary {
-  if (value === undefined || value === null) return {};
-  if (!isObject(value)) throw new TypeError(`${name} must be an object.`);
-  return value as Dictionary;
+  return (value ?? null) === null ? {} : (toObject(value, name) as Dictionary);
 }
 
 /** Whether a union takes the value as a sequence, and not as a string. */

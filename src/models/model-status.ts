@@ -1,5 +1,5 @@
 import { weightBytes, type CatalogModel } from '#catalog';
-import { toWireError, serverError, type ServiceError } from '#base';
+import { omitNulls, serverError, toWireError, type ServiceError } from '#base';
 import { idleStatus, type ModelStatus, type VariantEstimate, type VariantReason } from '#protocol';
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
@@ -49,9 +49,8 @@ function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus
     running: queue.running,
     error: error ? toWireError(error).message : null,
     ...(error !== null && { errorCode: toWireError(error).code ?? 'server_error' }),
-    ...(unloadedFor !== undefined && { unloadedFor }),
     ...('sampling' in variant && { sampling: variant.sampling }),
-    ...(thinks !== undefined && { thinks }),
+    ...omitNulls({ unloadedFor, thinks }),
     ...(files.size > 0 && { files: Object.fromEntries(files) }),
   };
 }

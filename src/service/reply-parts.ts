@@ -1,5 +1,5 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '#jobs';
-import { TokenTexts } from '#base';
+import { TokenTexts, undecidedLength } from '#base';
 import type { ToolName } from './tools/tool-function.ts';
 
 /** A piece of a reply, in the order in which the model writes. */
@@ -155,20 +155,8 @@ export class StopSequences extends TextSearch {
       this.withheld = '';
       return { text: whole.slice(0, found.at), stop: found.stop };
     }
-    const shown = whole.length - this.#undecided(whole);
+    const shown = whole.length - undecidedLength(whole, this.#sequences);
     this.withheld = whole.slice(shown);
     return { text: whole.slice(0, shown), stop: null };
-  }
-
-  /** Length of the longest end of `text` that begins a sequence. */
-  #undecided(text: string): number {
-    let longest = 0;
-    for (const sequence of this.#sequences) {
-      for (let length = Math.min(sequence.length - 1, text.length); length > longest; length--) {
-        if (text[text.length - length] !== sequence[0]) continue;
-        if (text.endsWith(sequence.slice(0, length))) longest = length;
-      }
-    }
-    return longest;
   }
 }

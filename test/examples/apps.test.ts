@@ -95,7 +95,7 @@ test('openai-agents: the model calls the tool that the prompt needs, and answers
     ['auto', expect.objectContaining({ role: 'user' })],
     ['auto', expect.objectContaining({ role: 'tool', content: result })],
   ]);
-  expect(answer).toContain(/\d+/.exec(result)?.[0]);
+  expect(answer).toBe(result);
   await ask(page, 'Order 20 more plums from the supplier');
   expect(await page.locator('li').allInnerTexts()).toEqual([
     expect.stringMatching(/^order_item\(\w+, \d+\): /),

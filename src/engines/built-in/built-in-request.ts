@@ -1,4 +1,4 @@
-import { ServiceError } from '#base';
+import { omitNulls, ServiceError } from '#base';
 import type { PageModelMessage, PageModelPart, PageModelRequest } from '#protocol';
 import {
   imagesOf,
@@ -55,8 +55,7 @@ export function toBuiltInRequest(
     ...toPrompts(input.messages, resume?.text ?? '', images),
     ...samplingOf(job, samples),
     ...(constraint && { responseConstraint: toSchema(constraint) }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(countOnly && { countOnly }),
+    ...omitNulls({ maxTokens, countOnly }),
   };
 }
 

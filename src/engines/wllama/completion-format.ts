@@ -9,7 +9,7 @@ import {
   type TokenLogprob,
   type Sampling,
 } from '#jobs';
-import { notNumbers, serverError } from '#base';
+import { notNumbers, omitNulls, serverError } from '#base';
 import type { Completion } from '#chat-template';
 
 /** Translates a completion into a request to llama.cpp's server. */
@@ -24,10 +24,9 @@ export function completionRequest(
     prompt,
     ...samplers(sampling, settings),
     ...(constraint && constrain(constraint)),
-    ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // 0 would turn log probabilities off. `LlamaReplyReader` drops the extra one.
     ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
-    ...(shownTokens && { preserved_tokens: shownTokens }),
+    ...omitNulls({ n_predict: maxTokens, preserved_tokens: shownTokens }),
     cache_prompt: true,
     timings_per_token: true,
   };

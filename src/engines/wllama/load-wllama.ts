@@ -1,7 +1,7 @@
 import { weightBytes, halvedLengths, type WeightFile } from '#catalog';
 import { isEncoder, promptStates, SLOTS, type WllamaVariant } from './rules.ts';
 import type { GgufTraits } from '#gguf';
-import { serverError } from '#base';
+import { omitNulls, serverError } from '#base';
 import {
   chatThreads,
   hasThreads,
@@ -147,8 +147,7 @@ async function toEngine(
       return llamaReranker(llama, common);
     }
     const { llamaEmbedder } = await import('./llama-embedder.ts');
-    const training = { ...(prefixes && { prefixes }), ...(minDimensions !== undefined && { minDimensions }) };
-    return llamaEmbedder(llama, { ...common, dimensions, ...training });
+    return llamaEmbedder(llama, { ...common, dimensions, ...omitNulls({ prefixes, minDimensions }) });
   }
   const prompt = await chatPrompt(llama, languageOf(variant, blobs), traits, workers.template);
   return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });

@@ -11,6 +11,7 @@ import {
   ThinkFirst,
   toCompletion,
   tagTokens,
+  withoutResultMarks,
   type PromptRenderer,
   type Append,
   type ChatOpening,
@@ -101,13 +102,16 @@ export class WllamaEngine implements Engine<'chat'> {
     refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
     refuseOversized(job, contextLength);
     run.images = await this.#readImages(job, signal);
-    const { prompt, thinking } = await this.#open(job, run.images, signal);
-    if (!thinking) return job.countOnly ? this.#count(prompt, run) : toCompletion(job, prompt);
+    const { prompt, thinking, hasResults } = await this.#open(job, run.images, signal);
+    if (!thinking && !hasResults && !job.countOnly) return toCompletion(job, prompt);
+    const complete = (part: Completion): Events<'chat'> => {
+      if (job.countOnly) return this.#count(part.prompt, run);
+      const events = this.#complete(async () => part, run);
+      return hasResults ? withoutResultMarks(events) : events;
+    };
+    if (!thinking) return complete(toCompletion(job, prompt));
     const shownTokens = tagTokens(thinking.tags);
-    const think = (part: Completion) =>
-      job.countOnly
-        ? this.#count(part.prompt, run)
-        : this.#complete(async () => ({ ...part, shownTokens }), run);
+    const think = (part: Completion) => complete({ ...part, shownTokens });
     return new ThinkFirst(job, prompt, thinking, think, this.#append).events(contextLength);
   }
 

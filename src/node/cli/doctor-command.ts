@@ -1,3 +1,4 @@
+import { omitNulls } from '#base';
 import { print } from './output.ts';
 import { examineSite } from './doctor/examine.ts';
 import type { Level } from './doctor/answers.ts';
@@ -32,10 +33,8 @@ export async function run(args: string[], signal?: AbortSignal): Promise<number>
   if (address === undefined || others.length > 0) throw new UsageError('localtext doctor takes one address.');
   const progress = new Progress(process.stderr);
   const findings = await examineSite(address, {
-    ...(signal && { signal }),
     onProgress: (text) => progress.status(text),
-    ...(values['service-worker'] !== undefined && { serviceWorker: values['service-worker'] }),
-    ...(values.models !== undefined && { models: values.models }),
+    ...omitNulls({ signal, serviceWorker: values['service-worker'], models: values.models }),
   }).finally(() => progress.end());
   const faults = findings.filter(({ level }) => level === 'fault').length;
   if (values.json) print(JSON.stringify(findings, null, 2));

@@ -1,16 +1,10 @@
 import type { ChatMessage, Constraint, Reasoning } from '#jobs';
-import {
-  omitNulls,
-  toIncludeUsage,
-  toJsonConstraint,
-  toSampling,
-  type Generation,
-} from '../generation/generation.ts';
+import { toIncludeUsage, toJsonConstraint, toSampling, type Generation } from '../generation/generation.ts';
 import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import { answerCompletion } from '../generation/choices.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { conflicting, invalidField, unsupported } from '#base';
+import { conflicting, invalidField, unsupported, omitNulls } from '#base';
 import { toContent, toText } from '../body/message-content.ts';
 import { readCallableTools } from '../tools/callable-tools.ts';
 import { toCall, toCustomCall } from '../tools/earlier-calls.ts';

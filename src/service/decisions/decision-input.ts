@@ -1,7 +1,6 @@
-import { writeJson, invalidField, unsupported } from '#base';
+import { writeJson, invalidField, unsupported, omitNulls } from '#base';
 
 import { decisionCharactersOf, type ChatImage, type DecisionJob, type DecisionQuestion } from '#jobs';
-import { omitNulls } from '../generation/generation.ts';
 import type { DecisionBody, ItemBody, QuestionBody } from './decision-schema.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { omitNulls } from '#base';
 import type OpenAI from 'openai';
 import type { EmbeddingJob, EmbeddingResult } from '#jobs';
-import { omitNulls } from '../generation/generation.ts';
 import { answerWhole } from '../http/answer.ts';
 import { toBase64 } from '../http/base64.ts';
 import type { Exchange } from '../http/exchange.ts';

@@ -1,4 +1,4 @@
-import { writeJson, conflicting } from '#base';
+import { conflicting, omitNulls, writeJson } from '#base';
 import { OPENAI_DEFAULTS } from '../model-list/models.ts';
 import type * as z from 'zod/mini';
 import {
@@ -97,12 +97,6 @@ export const toSampling = (request: { [Name in SamplingName]?: unknown }): Parti
   omitNulls(
     Object.fromEntries(Object.entries(SAMPLING).map(([parameter, { name }]) => [parameter, request[name]])),
   );
-
-/** Omits the fields that are null or undefined. */
-export const omitNulls = <Fields extends object>(fields: Fields) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
-    [Key in keyof Fields]?: NonNullable<Fields[Key]>;
-  };
 
 type NestedSchema = Extract<z.infer<typeof nestedFormat>, { type: 'json_schema' }>['json_schema'];
 type JsonFormat = z.infer<typeof flatFormat> | ({ type: 'json_schema' } & NestedSchema);

@@ -1,5 +1,5 @@
+import { omitNulls } from '#base';
 import { estimateTokens } from '#jobs';
-import { omitNulls } from '../generation/generation.ts';
 import { answerWhole } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RerankBody } from './rerank-schema.ts';

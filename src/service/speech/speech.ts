@@ -1,3 +1,4 @@
+import { omitNulls } from '#base';
 import {
   estimateTokens,
   SPEECH_TOKENS_A_SECOND,
@@ -6,7 +7,6 @@ import {
   type SpeechFormat,
   type SpeechJob,
 } from '#jobs';
-import { omitNulls } from '../generation/generation.ts';
 import { type AnswerFormat, respond } from '../http/answer.ts';
 import { toBase64 } from '../http/base64.ts';
 import type { Exchange } from '../http/exchange.ts';

@@ -1,7 +1,8 @@
+import { omitNulls } from '#base';
 import type { ChatMessage, ToolChoiceJob } from '#jobs';
 import type { ModelEntry } from '#protocol';
 import type { ChatRun } from '../generation/admission.ts';
-import { omitNulls, type Generation } from '../generation/generation.ts';
+import { type Generation } from '../generation/generation.ts';
 import type { AnswerSink } from '../http/job-run.ts';
 import { runJob } from '../http/exchange.ts';
 import type { CallableTools } from './callable-tools.ts';

@@ -1,9 +1,8 @@
-import { conflicting, invalidField, requestError, type ServiceError } from '#base';
+import { conflicting, invalidField, requestError, type ServiceError, omitNulls } from '#base';
 import type { Granularity, TranscriptionJob } from '#jobs';
 import * as z from '#base/zod';
 import { readBytes } from '../body/request-body.ts';
 import { WITH_RULES } from '../body/schema-issues.ts';
-import { omitNulls } from '../generation/generation.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 const GRANULARITIES = ['segment', 'word'] as const satisfies readonly Granularity[];

@@ -124,7 +124,11 @@ test('gives calls to a template that knows them, and puts them into the text for
   const source =
     '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.city }}){% endfor %}{% if m.role == "tool" %} -> {{ m.content }}{% endif %}{% endfor %}';
   expect(open(new ChatPrompt(source, none, false), [call, result]).prompt).toBe('weather(Oslo) -> rain');
-  const plain = open(new ChatPrompt(null, chatMl, false), [call, result]).prompt;
+  const inText = new ChatPrompt(null, chatMl, false);
+  const { prompt: plain, hasResults } = open(inText, [call, result]);
+  expect(hasResults).toBe(true);
+  expect(open(inText, [call, result], { constraint: { kind: 'json_object' } }).hasResults).toBeFalsy();
+  expect(open(inText, [{ role: 'user', content: plain }]).hasResults).toBeFalsy();
   expect(plain).toContain('<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
   expect(plain).toContain('<|im_start|>user\n<tool_response>\nrain\n</tool_response>');
 });
