@@ -19,6 +19,8 @@ export const defaultFolder = (project = '.'): string =>
 /** Models that can be pulled by name. */
 const catalog = MODEL_LISTS.reduce(extendCatalog, defaultCatalog);
 
+export const DEFAULT_MODELS = defaultCatalog.models.map(({ id }) => id);
+
 /** Models whose names stand for the names of their variants, except for those that pages must prefer. */
 const hubModels = MODEL_LISTS.flatMap(({ models = [] }) => models);
 export const namesOf = (id: string): string[] =>
@@ -66,7 +68,7 @@ export async function pullWeights(
     const fetched = await pull({
       catalog,
       sources: defaultSources,
-      ids: ids.length > 0 ? ids.flatMap(namesOf) : defaultCatalog.models.map(({ id }) => id),
+      ids: (ids.length > 0 ? ids : DEFAULT_MODELS).flatMap(namesOf),
       folder,
       cache: cacheFolder(),
       hub: hubEndpoint(),

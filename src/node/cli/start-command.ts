@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 
 import { CommandError, parseFlags, parsePort, UsageError } from './arguments.ts';
 import { print } from './output.ts';
-import { defaultFolder, pullWeights } from './pull-command.ts';
+import { DEFAULT_MODELS, defaultFolder, pullWeights } from './pull-command.ts';
 
 const OPENERS: Record<string, string[]> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] };
 
@@ -16,9 +16,9 @@ function openBrowser(url: string): void {
 
 const DEFAULT_PORT = 4173;
 
-export const help = `Usage: localtext start [--port <number>] [--host <address>]
+export const help = `Usage: localtext start [model or variant ...] [--port <number>] [--host <address>]
 
-Downloads the weights if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
+Downloads the weights (of the default catalog, and of the models named) if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
 playground), and serves it.
 
   --port <number>    fail if this port is taken (default: the first free one from ${DEFAULT_PORT})
@@ -27,8 +27,9 @@ playground), and serves it.
   --help             this text`;
 
 export async function run(args: string[], signal: AbortSignal): Promise<void> {
-  const { values } = parseFlags({
+  const { values, positionals } = parseFlags({
     args,
+    allowPositionals: true,
     options: {
       port: { type: 'string' },
       host: { type: 'string', default: 'localhost' },
@@ -45,7 +46,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const port = values.port === undefined ? null : parsePort(values.port);
   const address = { port: port ?? DEFAULT_PORT, strictPort: port !== null, host: values.host };
   await checkAddress(address);
-  await pullWeights([], defaultFolder(), signal);
+  await pullWeights([...DEFAULT_MODELS, ...positionals], defaultFolder(), signal);
   const server = await serve(address, signal);
   print(`\n  localtext is at ${server.url}\n  Press Ctrl+C to stop.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);

@@ -234,7 +234,7 @@ describe('localtext start', () => {
       const server = createServer();
       await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
       const { port } = server.address() as AddressInfo;
-      expect(await localtext('start', '--port', String(port))).toEqual({
+      expect(await localtext('start', 'silver-lark-4', '--port', String(port))).toEqual({
         status: 1,
         output: '',
         errors: `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`,
