@@ -69,7 +69,7 @@ async function load(
 ): Promise<void> {
   const availability = await availabilityOf(client, options);
   if (availability === 'unavailable')
-    throw notSupported(`The model ${client.model} is not available here, or not with these options.`);
+    throw notSupported(`No model ${client.model} takes this here. GET /v1/models lists what there is.`);
   if (availability === 'downloadable' && navigator.userActivation?.hasBeenActive === false)
     throw notAllowed('The model must be downloaded: call `create()` after a click or a key.');
   progress.report(0);

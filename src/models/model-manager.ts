@@ -269,7 +269,7 @@ export class ModelManager {
   #model(id: string, kind?: Kind): CatalogModel {
     const model = this.#catalog.models.find((candidate) => candidate.id === id);
     if (model && (!kind || answers(model.kind, kind))) return model;
-    const message = `There is no ${kind ? `${kind} ` : ''}model ${id} here.`;
+    const message = `There is no ${kind ? `${kind} ` : ''}model ${id} here. GET /v1/models lists what there is.`;
     throw requestError(400, message, 'model_not_found', 'model');
   }
 

@@ -3,6 +3,9 @@ import * as z from '#base/zod';
 
 const MAX_FILES = 100;
 
+const HASH_RULE = 'must be the SHA-256 of the file in 64 hex digits';
+const hashSchema = z.string(HASH_RULE).check(z.regex(/^[0-9a-f]{64}$/i, HASH_RULE));
+
 /** Name of a model, a variant, a file or a place. */
 const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
 
@@ -24,7 +27,7 @@ const modelSource = z.discriminatedUnion('type', [
     ticket: nameSchema,
   }),
   /** Signed URLs have more than 1,000 characters. */
-  z.strictObject({ type: z.literal('url'), url: z.string().check(z.maxLength(16_384)), sha256: nameSchema }),
+  z.strictObject({ type: z.literal('url'), url: z.string().check(z.maxLength(16_384)), sha256: hashSchema }),
   hubSource,
 ]);
 

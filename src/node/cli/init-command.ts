@@ -128,6 +128,6 @@ const START_IN_PAGE = [
   "     const localtext = await start({ isolation: ['./'] });",
   "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
   '   </script>',
-  '   To open it without a network: run this with --offline after each change of the folder.',
+  '   To open it without a network: run this with --offline, now and after each change of the folder.',
   "   If the site has its own service worker: 'Without a bundler' in docs/service-worker.md.",
 ].join('\n');

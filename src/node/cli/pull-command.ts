@@ -75,7 +75,7 @@ export async function pullWeights(
       progress,
       signal,
     });
-    progress.line(`Weights are in ${shown(folder)}${fetched > 0 ? ` (files fetched: ${fetched})` : ''}.`);
+    progress.line(`${shown(folder)} has ${ids.join(', ') || 'the default models'} (fetched: ${fetched}).`);
     const hint = gitHint(folder);
     if (hint !== null) progress.line(hint);
   } catch (error) {

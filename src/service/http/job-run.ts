@@ -220,8 +220,7 @@ async function requireVision(
 ): Promise<void> {
   if (vision?.()) return;
   const seeing = await usableModels(directory, admitted, (entry) => entry.vision?.() === true);
-  const rule = `is an image, and ${id} does not see. Models that see: ${seeing.join(', ') || 'none'}`;
-  throw unsupported(image.param, rule);
+  throw unsupported(image.param, `is an image, and ${id} does not see. Models that see: ${seeing}`);
 }
 
 /**

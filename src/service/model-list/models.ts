@@ -62,8 +62,7 @@ export async function requireModel(
   const model = await directory.find(id);
   const isFit = (entry: ModelEntry): boolean => answers(entry.kind, kind);
   if (model && isFit(model) && mayUse(admitted, model, id)) return model;
-  const usable = await usableModels(directory, admitted, isFit);
-  const choice = `Models for this: ${usable.join(', ') || 'none'}.`;
+  const choice = `Models for this: ${await usableModels(directory, admitted, isFit)}.`;
   if (model && !isFit(model))
     throw modelNotFound(
       `\`model\` ${JSON.stringify(shortened(id, 80))} is ${KINDS[model.kind].noun} model and cannot be used here. ${choice}`,
@@ -71,13 +70,15 @@ export async function requireModel(
   throw noSuchModel(id, choice);
 }
 
-/** Ids of the models that fit and that the key may use. */
-export const usableModels = async (
+/** Names the models that fit and that the key may use. */
+export async function usableModels(
   directory: ModelDirectory,
   admitted: Admitted,
   fits: (entry: ModelEntry) => boolean,
-): Promise<string[]> =>
-  (await directory.list()).filter((entry) => fits(entry) && mayUse(admitted, entry)).map(({ id }) => id);
+): Promise<string> {
+  const fitting = (await directory.list()).filter((entry) => fits(entry) && mayUse(admitted, entry));
+  return fitting.map(({ id }) => id).join(', ') || 'none. A site adds one by `start({ catalog })`';
+}
 
 const noSuchModel = (id: string, hint: string): ServiceError =>
   modelNotFound(

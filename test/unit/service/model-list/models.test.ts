@@ -43,13 +43,15 @@ test('where nothing else is known, it has its kind beside OpenAI’s shape', asy
   expect(await retrieve()).toEqual(plain);
 });
 
-test('a model has its facts in the list and alone, by every name', async () => {
+test('a model has its facts in the list and alone, by every name, and an error a remedy', async () => {
   const facts = { context_length: 512, capabilities: ['chat' as const, 'tools' as const], loaded: true };
   const models = catalogDirectory(async () => catalog, { facts: async () => new Map([['own-1', facts]]) });
   const { fetch } = await fakeService({ models });
   const { data } = (await (await fetch('/v1/models')).json()) as { data: unknown[] };
   expect(data).toEqual([{ ...plain, id: 'own-1', ...facts }]);
   expect(await (await fetch('/v1/models/other')).json()).toEqual({ ...plain, ...facts });
+  const answer = await fetch('/v1/embeddings', { json: { model: 'x', input: 'a' } });
+  expect(await answer.text()).toMatch(/Models for this: none\. A site adds one by `start/);
 });
 
 test('a request keeps the catalog that was read for it, whatever other requests read', async () => {

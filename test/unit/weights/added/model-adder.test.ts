@@ -415,8 +415,9 @@ test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([
 });
 
 test.each([
-  [{ type: 'url', url: 'x'.repeat(20_000), sha256: 'a' }, '`source.url` must not be longer'],
-  [{ type: 'url', url: 'https://a.example/x' }, '`source.sha256` is missing'],
+  [{ type: 'url', url: 'x'.repeat(20_000), sha256: 'a'.repeat(64) }, '`source.url` must not be longer'],
+  [{ type: 'url', url: 'https://a.example/x' }, '`source.sha256` must be the SHA-256'],
+  [{ type: 'url', url: 'https://a.example/x', sha256: 'abc' }, '`source.sha256` must be the SHA-256'],
 ])('a field of a command that is not valid is named: %#', async (bad, message) => {
   const command = { type: 'add', id: null, source: bad } as WeightsCommand;
   await expect(runCommand({ ...service, adder }, command, never)).rejects.toThrow(message);
