@@ -107,11 +107,7 @@ export class V1Client {
   }
 
   #post(path: string, body: object, signal: AbortSignal): Promise<Response> {
-    return this.#fetch(path, {
-      method: 'POST',
-      signal,
-      body: writeJson({ model: this.model, ...body }),
-    });
+    return this.#fetch(path, { method: 'POST', signal, body: writeJson({ model: this.model, ...body }) });
   }
 
   async #fetch(path: string, init: RequestInit = {}): Promise<Response> {

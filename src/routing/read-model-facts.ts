@@ -31,10 +31,7 @@ export async function withServerFacts(servers: Servers, catalog: Catalog, device
     const answering = targets?.find(({ server }) => (server ? server.circuit.isClosed : device.has(id)));
     if (!answering?.server) continue;
     const { contextLength } = answering.server.variant;
-    facts.set(id, {
-      context_length: contextLength,
-      capabilities: [KINDS[kind].capability],
-    });
+    facts.set(id, { context_length: contextLength, capabilities: [KINDS[kind].capability] });
   }
   return facts;
 }

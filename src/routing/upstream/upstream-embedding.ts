@@ -42,12 +42,7 @@ export const upstreamEmbedding: RunOnServer<'embedding'> = async function* (serv
     const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
     promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);
   }
-  yield {
-    type: 'done',
-    vectors,
-    promptTokens,
-    fingerprint: server.fingerprint,
-  };
+  yield { type: 'done', vectors, promptTokens, fingerprint: server.fingerprint };
 };
 
 type Embedding = z.output<ReturnType<typeof embeddingsSchema>>['data'][number];

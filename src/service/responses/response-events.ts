@@ -43,13 +43,7 @@ export function responseFormat(id: string, options: ResponseFormatOptions) {
   const state = (
     status: ResponseState['status'],
     usage: ChatUsage | null = options.usage(),
-  ): ResponseState => ({
-    status,
-    incomplete,
-    output: output.items,
-    usage,
-    error: null,
-  });
+  ): ResponseState => ({ status, incomplete, output: output.items, usage, error: null });
 
   function write(events: Iterable<Unnumbered>): string {
     let text = '';

@@ -29,11 +29,7 @@ export async function listModels(
   signal: AbortSignal,
 ): Promise<HubModel[]> {
   const { revision, files, isEmbedding } = await variantFiles.repository(source, signal);
-  const models = find(files, isEmbedding).map((model) => ({
-    ...model,
-    revision,
-    bytes: weightBytes(model),
-  }));
+  const models = find(files, isEmbedding).map((model) => ({ ...model, revision, bytes: weightBytes(model) }));
   if (models.length > 0) return models.toSorted((a, b) => a.bytes - b.bytes);
   const message = `${source.repository} has no ${noun}. Use a repository that has one.`;
   throw requestError(400, message, 'unsupported_model', 'source');
