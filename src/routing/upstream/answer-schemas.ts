@@ -58,13 +58,13 @@ export const embeddingsSchema = (vectors: number) =>
     ),
   });
 
-/** The body of an error. */
+/** The body of an error. `error` is its text in Ollama and LM Studio; older vLLM has the fields alone, FastAPI `detail`. */
+export const errorBodySchema = z.record(z.string(), z.unknown());
+
 export const errorSchema = z.object({
-  error: z.object({
-    message: orElse(z.string(), ''),
-    code: orElse(z.string().check(z.regex(/^[\w.-]{1,64}$/)), ''),
-    param: orElse(z.string().check(z.maxLength(256)), ''),
-  }),
+  message: orElse(z.string(), ''),
+  code: orElse(z.string().check(z.regex(/^[\w.-]{1,64}$/)), ''),
+  param: orElse(z.string().check(z.maxLength(256)), ''),
 });
 
 export const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);

@@ -23,24 +23,23 @@ export class TimeSlice {
 export class Deadline {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #missed: string | null = null;
-  #onMissed: (() => void) | undefined;
+  /** Ends a pending read once it has passed. */
+  onMissed: (() => void) | undefined;
+  /** Bytes that have arrived since it was set. */
+  bytes = 0;
 
   /** @param what as in "It sent no token in 60 s" */
   set(ms: number, what: string): void {
-    clearTimeout(this.#timer);
+    this.clear();
+    this.bytes = 0;
     this.#timer = setTimeout(() => {
       this.#missed = `${what} in ${ms / 1000} s`;
-      this.#onMissed?.();
+      this.onMissed?.();
     }, ms);
   }
 
   clear(): void {
     clearTimeout(this.#timer);
-  }
-
-  /** Registers a callback that ends a pending read. */
-  onMissed(end: () => void): void {
-    this.#onMissed = end;
   }
 
   /** @throws UpstreamError once it has passed */
@@ -61,7 +60,7 @@ export async function* streamBytes(
   const reader = response.body?.getReader();
   if (!reader) return;
   const leave = (): void => void reader.cancel().catch(() => undefined);
-  deadline.onMissed(leave);
+  deadline.onMissed = leave;
   const slice = new TimeSlice();
   let length = 0;
   try {
@@ -70,6 +69,7 @@ export async function* streamBytes(
       deadline.check();
       if (done) return;
       length += value.length;
+      deadline.bytes += value.length;
       if (length > maxBytes) throw brokeBound(`sent more than ${maxBytes} bytes`);
       yield value;
       await slice.yieldWhenOver();

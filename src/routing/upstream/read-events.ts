@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '#base';
 import { conforming, Deadline, streamBytes, TimeSlice } from './read-answer.ts';
-import { brokeBound, cutShort } from './upstream-failures.ts';
+import { brokeBound, cutShort, noEvents } from './upstream-failures.ts';
 
 /**
  * Maximum length of one event and its incomplete lines. A token with 20 alternatives takes some kilobytes.
@@ -10,6 +10,12 @@ const MAX_EVENT_CHARACTERS = 256 * 1024;
 
 /** Maximum size of one stream: 128,000 tokens of 500 bytes each. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
+
+/** Maximum size of comments and of events without progress in a row: a minute of hidden reasoning takes half of it. */
+const MAX_IDLE_BYTES = 8 * 1024 * 1024;
+
+/** Maximum time from the end of a reply to the end of its stream. */
+const MAX_END_MS = 5000;
 
 /** Maximum total time of a server for one stream. Time spent by the reader does not count. */
 const MAX_STREAM_MS = 3_600_000;
@@ -24,6 +30,8 @@ interface Pace<Event> {
   noun: string;
   /** Whether the event renews the deadline. Events without text do not: a server could send them forever. */
   isProgress(event: Event): boolean;
+  /** Whether the event ends the reply: it is whole then, even if the rest of the stream fails. */
+  isEnd?(event: Event): boolean;
 }
 
 /**
@@ -34,25 +42,34 @@ interface Pace<Event> {
 export async function* readEvents<Event extends { error?: unknown }>(
   response: Response,
   schema: z.ZodMiniType<Event>,
-  { firstMs, pauseMs, noun, isProgress }: Pace<Event>,
+  { firstMs, pauseMs, noun, isProgress, isEnd }: Pace<Event>,
   onBytes: () => void,
 ): AsyncGenerator<Event, void, undefined> {
   const deadline = new Deadline();
   let leftMs = MAX_STREAM_MS;
   let waitsSince = performance.now();
   deadline.set(firstMs, `sent no ${noun}`);
-  for await (const event of parsedEvents(response, schema, deadline, onBytes)) {
-    if (!isProgress(event)) {
+  let isEmpty = true;
+  let isWhole = false;
+  try {
+    for await (const event of parsedEvents(response, schema, deadline, onBytes)) {
+      isEmpty = false;
+      if (isWhole || !(isProgress(event) || isEnd?.(event))) {
+        yield event;
+        continue;
+      }
+      isWhole = isEnd?.(event) ?? false;
+      deadline.clear();
+      leftMs -= performance.now() - waitsSince;
+      if (leftMs <= 0) throw brokeBound(`did not end its stream in ${MAX_STREAM_MS / 60_000} minutes`);
       yield event;
-      continue;
+      waitsSince = performance.now();
+      deadline.set(isWhole ? MAX_END_MS : pauseMs, `sent no further ${noun}`);
     }
-    deadline.clear();
-    leftMs -= performance.now() - waitsSince;
-    if (leftMs <= 0) throw brokeBound(`did not end its stream in ${MAX_STREAM_MS / 60_000} minutes`);
-    yield event;
-    waitsSince = performance.now();
-    deadline.set(pauseMs, `sent no further ${noun}`);
+  } catch (error) {
+    if (!isWhole) throw error;
   }
+  if (isEmpty) throw noEvents(response);
 }
 
 async function* parsedEvents<Event extends { error?: unknown }>(
@@ -87,6 +104,8 @@ async function* parsedEvents<Event extends { error?: unknown }>(
   }
   for await (const bytes of streamBytes(response, MAX_STREAM_BYTES, deadline)) {
     onBytes();
+    if (deadline.bytes > MAX_IDLE_BYTES)
+      throw brokeBound(`sent more than ${MAX_IDLE_BYTES} bytes without progress`);
     if (yield* parse(decoder.decode(bytes, { stream: true }))) return;
   }
   // Some servers do not end their last event.

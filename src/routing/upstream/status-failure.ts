@@ -1,5 +1,5 @@
 import type { ErrorCode, WireError, z } from '#base';
-import { errorSchema } from './answer-schemas.ts';
+import { errorBodySchema, errorSchema } from './answer-schemas.ts';
 import { readJsonBody } from './read-answer.ts';
 import { upstreamError, UpstreamError } from './upstream-failures.ts';
 
@@ -39,14 +39,15 @@ export async function statusFailure(
   const details = await readError(response, key);
   if (details instanceof UpstreamError) return details;
   const shown = isForClient || status === 429 ? status : 400;
+  const [type, code] = kindOf(shown);
   const isLongLimit = status === 429 && (retryAfterMs ?? 0) > LONG_RETRY_AFTER_MS;
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
-    (details.code as ErrorCode) || defaultCode(shown),
+    (details.code as ErrorCode) || code,
     details.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${shown}.`,
     {
       status: shown,
-      type: typeOf(shown),
+      type,
       param: details.param || null,
       passOn: isLongLimit && !isForClient,
       ...more,
@@ -67,23 +68,21 @@ function undescribedFailure(status: number, more: { retryAfterMs?: number }): Up
   return upstreamError('upstream_failed', message, more);
 }
 
-function typeOf(status: number): WireError['type'] {
-  if (status === 429) return 'rate_limit_error';
-  return status < 500 ? 'invalid_request_error' : 'server_error';
-}
-
-function defaultCode(status: number): ErrorCode | null {
-  if (status === 429) return 'rate_limit_exceeded';
-  if (status === 401 || status === 403) return 'upstream_refused';
-  return status < 500 ? null : 'upstream_failed';
+/** Type of a status, and its code if the server names none. */
+function kindOf(status: number): [WireError['type'], ErrorCode | null] {
+  if (status === 429) return ['rate_limit_error', 'rate_limit_exceeded'];
+  if (status >= 500) return ['server_error', 'upstream_failed'];
+  return ['invalid_request_error', status === 401 || status === 403 ? 'upstream_refused' : null];
 }
 
 async function readError(
   response: Response,
   key: string | undefined,
-): Promise<UpstreamError | z.output<typeof errorSchema>['error']> {
+): Promise<UpstreamError | z.output<typeof errorSchema>> {
   try {
-    const { error } = errorSchema.parse(await readJsonBody(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
+    const body = errorBodySchema.parse(await readJsonBody(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
+    const told = body['error'] ?? body['detail'] ?? body;
+    const error = errorSchema.parse(typeof told === 'string' ? { message: told } : told);
     const message = key ? error.message.replaceAll(key, '(key)') : error.message;
     return { ...error, message: message.replaceAll(/\p{Cc}+/gu, ' ') };
   } catch (error) {

@@ -55,7 +55,7 @@ export const upstreamChat: RunOnServer<'chat'> = async function* (server, job, s
   const reply = replyReader(server, job);
   const response = await server.post(path, body, signal, { silenceMs: SILENCE_MS });
   yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
-  const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
+  const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken, isEnd };
   for await (const chunk of readEvents(response, chunkSchema, pace, () => server.noteData()))
     yield* reply.read(chunk);
   signal.throwIfAborted();
@@ -172,6 +172,8 @@ const hasToken = ({ choices }: Chunk): boolean => {
   const choice = choices?.[0];
   return !!choice && textOf(choice) + reasoningOf(choice.delta) !== '';
 };
+
+const isEnd = ({ choices }: Chunk): boolean => !!choices?.[0]?.finish_reason;
 
 function reasoningOf(delta: Choice['delta']): string {
   const text = delta?.reasoning_content ?? delta?.reasoning;

@@ -19,6 +19,13 @@ export const misshapen = (what: string): UpstreamError =>
 export const cutShort = (): UpstreamError =>
   upstreamError('upstream_failed', 'ended its reply too early. Try again.');
 
+/** Error for an answer that is no stream, such as the page of a wrong address. */
+export const noEvents = ({ status, headers }: Response): UpstreamError =>
+  upstreamError(
+    'upstream_failed',
+    `answered ${status} without a stream of events (content type: ${headers.get('content-type')?.slice(0, 100) ?? 'none'}). Check \`baseUrl\` in the catalog.`,
+  );
+
 /** Failure of a server that sent nothing in time: the connection was neither answered nor refused. */
 export class SilentServer extends UpstreamError {}
 

@@ -82,22 +82,23 @@ const streams = (send: (response: ServerResponse) => unknown) =>
 const stream = (...events: string[]) => streams((response) => response.end(events.join('')));
 
 test.each([
-  ['one line without an end', 'data: ', 'a'.repeat(65_536)],
-  ['one line of an unknown field', '', 'a'.repeat(65_536)],
-  ['one event of endless lines', '', 'data: aaaaaaaaaaaaaaaaaaaaaaaaaa\n'.repeat(1000)],
-])('%s ends the request after some hundred kilobytes', async (_, first, block) => {
+  ['one line without an end', 'data: ', 'a'.repeat(65_536), /event of more than 262144 characters/],
+  ['one line of an unknown field', '', 'a'.repeat(65_536), /event of more than 262144 characters/],
+  ['one event of endless lines', '', 'data: a\n'.repeat(5000), /event of more than 262144 characters/],
+  ['a flood of comments', '', ': ping\n\n'.repeat(5000), /more than 8388608 bytes without progress/],
+  ['a flood without text', delta('a'), delta('').repeat(500), /more than 8388608 bytes without progress/],
+])('%s ends the request after some megabytes at most', async (_, first, block, says) => {
   streams((response) => {
     response.write(first);
     pour(response, block);
   });
-  await expect(ask()).rejects.toMatchObject(failed(/event of more than 262144 characters/));
-  expect(sent).toBeLessThan(16 * MIB);
+  await expect(ask()).rejects.toMatchObject(failed(says));
+  expect(sent).toBeLessThan(24 * MIB);
 });
 
 test('a stream that never ends is left at 64 MiB, and others have their turn meanwhile', async () => {
   streams((response) => {
-    response.write(delta('a'));
-    pour(response, event({ choices: [], filler: 'a'.repeat(200_000) }));
+    pour(response, delta('a', { filler: 'a'.repeat(200_000) }));
   });
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
@@ -294,6 +295,28 @@ test('a server that stops after a token has a minute for the next', async () => 
   const waiting = expect(ask()).rejects.toMatchObject(failed(/no further token in 60 s/));
   await passing(61_000);
   await waiting;
+});
+
+test.each([
+  ['silent', ''],
+  ['not JSON', 'data: {{\n\n'],
+  ['an error', event({ error: { message: 'no memory' } })],
+])('a reply that has its finish reason is whole, though what follows is %s', async (_, rest) => {
+  const last = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  streams((response) => response.write(delta('a') + last + rest));
+  const waiting = expect(ask()).resolves.toMatchObject([
+    {},
+    { delta: { text: 'a' } },
+    { finishReason: 'stop' },
+  ]);
+  await passing(5100);
+  await waiting;
+});
+
+test('an answer that is no stream is named', async () => {
+  answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Log in</h1>');
+  const says = /answered 200 without a stream of events \(content type: text\/html\)\. Check `baseUrl`/;
+  await expect(ask()).rejects.toMatchObject(failed(says));
 });
 
 test('an error whose body does not end has five seconds', async () => {

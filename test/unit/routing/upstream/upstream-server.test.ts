@@ -297,32 +297,35 @@ test('a reader that leaves ends the request as well', async () => {
 test.each([
   [
     429,
-    { message: 'slow down', code: 'rate_limit_exceeded' },
+    { error: { message: 'slow down', code: 'rate_limit_exceeded' } },
     { 'retry-after-ms': '1500' },
     { status: 429, type: 'rate_limit_error', retryAfterMs: 1500, message: 'slow down' },
   ],
   [
     429,
-    { message: 'slow down' },
+    { error: { message: 'slow down' } },
     { 'retry-after': '2' },
     { status: 429, code: 'rate_limit_exceeded', retryAfterMs: 2000 },
   ],
   [
     400,
-    { message: `too long, ${KEY}`, code: 'context_length_exceeded', param: 'messages' },
+    { error: { message: `too long, ${KEY}`, code: 'context_length_exceeded', param: 'messages' } },
     {},
     { status: 400, code: 'context_length_exceeded', param: 'messages', message: 'too long, (key)' },
   ],
-  [401, { message: `Incorrect API key provided: ${KEY}` }, {}, { status: 401, code: 'upstream_refused' }],
+  [400, { error: `too long, ${KEY}` }, {}, { status: 400, message: 'too long, (key)' }],
+  [400, { detail: 'too long' }, {}, { status: 400, message: 'too long' }],
+  [400, { object: 'error', message: 'too long', code: 40303 }, {}, { status: 400, message: 'too long' }],
+  [401, { error: { message: `Incorrect API key: ${KEY}` } }, {}, { status: 401, code: 'upstream_refused' }],
   [
     503,
-    { message: `inside: ${KEY}` },
+    { error: { message: `inside: ${KEY}` } },
     { 'retry-after': '1' },
     { status: 500, code: 'upstream_failed', retryAfterMs: 1000 },
   ],
-])('a %i before the reply: %o', async (status, error, headers, wire) => {
+])('a %i before the reply: %o', async (status, body, headers, wire) => {
   const { baseUrl } = await serve((response) =>
-    json(response, status, { error }, headers as Record<string, string>),
+    json(response, status, body, headers as Record<string, string>),
   );
   const thrown = await failure(run(baseUrl));
   expect(thrown).toMatchObject({ wire });
