@@ -51,6 +51,8 @@ function exceededBy(field: string | null, bound: string) {
     : invalidField(field, rule);
 }
 
+const LARGE_BODY_BYTES = 256 * 1024;
+
 /** Size of 2,048 inputs of 512 tokens, the largest request that a model can answer. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /**
@@ -93,17 +95,17 @@ export async function readJsonObject(
   maxBytes = MAX_BODY_BYTES,
 ): Promise<JsonBody> {
   const typeRule = 'must be JSON with the content type application/json';
-  const bytes = await readBytes(exchange, {
-    types: JSON_TYPES,
-    typeRule,
-    maxBytes,
-    remedy: 'Send less in one request',
-  });
+  const remedy = 'Send less in one request';
+  const bytes = await readBytes(exchange, { types: JSON_TYPES, typeRule, maxBytes, remedy });
+  // Each step of a large body takes as long as all of many requests.
+  const nextStep = async () => bytes.length > LARGE_BODY_BYTES && takeTurn();
   await takeTurn();
   const text = decodeUtf8(bytes);
+  await nextStep();
   if (text.trim() === '') throw requestError(400, 'The request body is empty. Send a JSON object.');
   const excess = findExcess(bytes, maxValues);
   if (excess) throw exceededBy(fieldName(excess.key), excess.rule);
+  await nextStep();
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;

@@ -41,13 +41,10 @@ test.each([
 
 test.each([
   ['https://a.test/owl.gguf', /must be a File/],
-  [null, /must be a File/],
-  [{ url: 'http://', sha256: 'a' }, 'asked with http://'],
+  [{ url: 'http://', sha256: 'a' }, 'the engine refuses it'],
 ])('a source %j is told as such, or by the engine', async (given, message) => {
   vi.stubGlobal('document', { baseURI: 'https://example.com/' });
-  const models = new AddedModels(scope, (command) => {
-    throw new Error(`asked with ${'source' in command && 'url' in command.source ? command.source.url : ''}`);
-  });
+  const models = new AddedModels(scope, () => Promise.reject(new Error('the engine refuses it')));
   await expect(models.inspect(given as never)).rejects.toThrow(message);
 });
 

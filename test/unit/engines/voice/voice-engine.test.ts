@@ -7,12 +7,12 @@ import { lastOf } from '../../../support/last-of.ts';
 /** A speech of sentences in pieces, each of which is its length in seconds. */
 function speech(sentences: Record<string, number[]>) {
   const spoken: number[] = [];
-  const speak = async (seconds: number) => {
-    spoken.push(seconds);
-    return { bytes: Uint8Array.of(seconds), seconds };
+  const worker = {
+    formats: () => ['pcm'],
+    begin: () => Object.keys(sentences),
+    read: (sentence: string) => sentences[sentence],
+    speak: (seconds: number) => ({ seconds, bytes: Uint8Array.of(spoken.push(seconds)) }),
   };
-  const read = async (sentence: string) => sentences[sentence];
-  const worker = { formats: async () => ['pcm'], begin: async () => Object.keys(sentences), read, speak };
   const calls = { call: async (ask: (voice: object) => unknown) => ask(worker), end() {} };
   const engine = voiceEngine(calls as never, new Map([['heart', 'heart.onnx']]), 'f');
   const job: SpeechJob = { kind: 'speech', model: 'voice', text: 'a', format: 'pcm', speed: 1 };
@@ -28,9 +28,8 @@ test('a long sentence is spoken, and resumed, piece by piece', async () => {
   expect(states.map(({ text }) => text)).toEqual(['a', '', '', 'b']);
   const [, second] = states;
   expect(second?.progress).toEqual({ sentences: 0, pieces: 2, seconds: 3 });
-  spoken.length = 0;
   if (second?.progress) await lastOf(run({ progress: second.progress }));
-  expect(spoken).toEqual([3, 4]);
+  expect(spoken.slice(4)).toEqual([3, 4]);
 });
 
 test('a text of which nothing can be spoken is refused, and is no empty sound', async () => {

@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { cpuTime } from '../../../support/cpu-time.ts';
 import { fakeService, type FakeService } from '../../../support/fake-service.ts';
 
@@ -224,4 +225,16 @@ test('bodies that come together are parsed one by one, and other requests are an
   expect((await fetch('/v1/models')).status).toBe(200);
   expect(refused).toBeLessThan(60);
   await Promise.all(bodies);
+});
+
+test('other work is done between the steps of a large body', async () => {
+  const { fetch } = await fakeService();
+  const steps = [vi.spyOn(TextDecoder.prototype, 'decode'), vi.spyOn(JSON, 'parse')];
+  const other = vi.fn();
+  const body = withMessages(`"${'a'.repeat(1e6)}"`);
+  const ended = vi.fn();
+  void fetch(CHAT, { method: 'POST', body }).then(ended);
+  for (; ended.mock.calls.length === 0; other()) await setImmediate();
+  const [decoded = 0, parsed = 0] = steps.map(({ mock }) => mock.invocationCallOrder.at(-1));
+  expect(other.mock.invocationCallOrder.filter((at) => at > decoded && at < parsed)).not.toEqual([]);
 });

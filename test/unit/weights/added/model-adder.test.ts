@@ -156,8 +156,7 @@ test('changes at one time are all kept', async () => {
 });
 
 test('an add whose files do not come holds up no other, and adds of one model give the same', async () => {
-  const files = async (ticket: string) => given.get(ticket) ?? new Promise<Blob[]>(() => undefined);
-  adder = open({ requestFiles: files });
+  adder = open({ requestFiles: async (ticket) => given.get(ticket) ?? new Promise(() => undefined) });
   void add({ type: 'files', names: ['a.gguf'], ticket: 'never' });
   const [first, second] = await Promise.all([add(source(gguf('a'))), add(source(gguf('a')))]);
   expect(second).toEqual(first);
