@@ -1,3 +1,4 @@
+import { omitNulls } from '#base';
 import {
   DEFAULT_SAMPLING,
   formatBytes,
@@ -106,11 +107,8 @@ function findModels(files: readonly RemoteFile[], isEmbedding: boolean): FoundMo
   }));
 }
 
-const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['traits']) => ({
-  ...(kvValues > 0 && { kvValues }),
-  ...(kvWindow && { kvWindow }),
-  ...(stateBytes > 0 && { stateBytes }),
-});
+const kvCacheOf = ({ kvValues, kvWindow, stateBytes }: InspectedModel<unknown>['traits']) =>
+  omitNulls({ kvValues: kvValues || null, kvWindow, stateBytes: stateBytes || null });
 
 /** Finds the longest context that fits, and its memory. Embedding models and rerankers do not run on the GPU. */
 function fitModel(
