@@ -164,7 +164,7 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
   return Array.from({ length }, (_, index) => start + index * by);
 }
 
-const MARKED = /[\uFDD0-\uFDEF]/;
+const MARKED = /[\uF000-\uF8FF\uFDD0-\uFDEF]/;
 const isMarkedOrExact = ({ value }: Value): boolean =>
   (value as unknown) instanceof WrittenNumber || (typeof value === 'string' && MARKED.test(value));
 
@@ -173,8 +173,10 @@ function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
   const text: unknown = value.value;
   if (typeof text !== 'string' || node?.filter?.callee?.value !== 'tojson') return value;
   // Escapes are read one after another, so that a long row of backslashes takes linear time.
-  const restored = text.replace(/\\(?:u(fd[de][\da-f])|[^])/g, (escaped, code: string | undefined) =>
-    code === undefined ? escaped : String.fromCharCode(Number.parseInt(code, 16)),
+  const restored = text.replace(
+    /\\(?:u(fd[de][\da-f]|f[0-8][\da-f]{2})|[^])/g,
+    (escaped, code: string | undefined) =>
+      code === undefined ? escaped : String.fromCharCode(Number.parseInt(code, 16)),
   );
   return restored === text ? value : toValue(restored);
 }
@@ -231,14 +233,7 @@ function exactNumber(text: string): Value {
 }
 
 /** Types whose values the library converts to text differently from Python, or not at all. */
-const WRITTEN = new Set([
-  'ArrayValue',
-  'BooleanValue',
-  'NullValue',
-  'ObjectValue',
-  'TupleValue',
-  'UndefinedValue',
-]);
+const WRITTEN = /^(?:Array|Boolean|Null|Object|Tuple|Undefined)Value$/;
 
 /** The library's class of a value, which it does not export. */
 const classOf = (value: unknown) => toValue(value).constructor as new (inner: unknown) => Value;
@@ -275,7 +270,7 @@ class BoundedInterpreter extends Interpreter {
     if (value.type === 'IntegerValue' && isRounded(value.value)) throw new Error(ROUNDED);
     if (node?.[COMPARED]) return this.#unmarked(value);
     // The library shows nothing for null, which replaces the content of calls.
-    const isWritten = node?.[SHOWN] && value.type !== 'NullValue' && WRITTEN.has(value.type);
+    const isWritten = node?.[SHOWN] && value.type !== 'NullValue' && WRITTEN.test(value.type);
     return isWritten ? this.#toText(value) : value;
   }
 
@@ -332,7 +327,7 @@ class BoundedInterpreter extends Interpreter {
         ? this.#filtered(filter, this.#elements(list), this.#arguments(name, args, environment), environment)
         : super.evaluate(otherwise, scope);
     }
-    if (kind === 'to text' && WRITTEN.has(held.type)) return this.#toText(held);
+    if (kind === 'to text' && WRITTEN.test(held.type)) return this.#toText(held);
     const text: unknown = held.value;
     if (typeof text !== 'string' || kind === 'to text') {
       const value = super.evaluate(otherwise, scope);

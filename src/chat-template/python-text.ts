@@ -31,7 +31,7 @@ const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r'
 function quoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text.replaceAll(
-    /\\|(?![ \uFDD0-\uFDEF])[\p{C}\p{Z}]/gu,
+    /\\|(?![ \uF000-\uF8FF\uFDD0-\uFDEF])[\p{C}\p{Z}]/gu,
     (char) => ESCAPES[char] ?? codeOf(char),
   );
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;

@@ -258,7 +258,9 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
     'escape',
     (text, _, bounds) =>
       joined(
-        split(text, /([&<>"'\uFDD0-\uFDEF])/, bounds).map((part) => ESCAPES.get(bounds.plain(part)) ?? part),
+        split(text, /([&<>"'\uF000-\uF8FF\uFDD0-\uFDEF])/, bounds).map(
+          (part) => ESCAPES.get(bounds.plain(part)) ?? part,
+        ),
         bounds,
       ),
   ],
