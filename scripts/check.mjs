@@ -16,8 +16,11 @@ const steps = [
   ['node', 'scripts/compatibility.mjs', '--check'],
 ];
 
-/** @returns whether the step passed; prints the step's output when it has ended */
-function run([command, ...args]) {
+const nameOf = ([command, ...args]) => [...(command === 'node' ? [] : ['npx']), command, ...args].join(' ');
+
+/** @returns whether the step passed; prints the step's output and result when it has ended */
+function run(step) {
+  const [command, ...args] = step;
   const program = command === 'node' ? process.execPath : join('node_modules', '.bin', command);
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -28,7 +31,7 @@ function run([command, ...args]) {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
-      if (output !== '') process.stdout.write(output);
+      process.stdout.write(`${output}${code === 0 ? 'passed' : 'failed'}: ${nameOf(step)}\n`);
       resolve(code === 0);
     });
   });
@@ -41,6 +44,5 @@ const lane = async () => {
 };
 await Promise.all(Array.from({ length: Math.min(availableParallelism(), MAX_AT_ONCE) }, lane));
 
-for (const step of failed)
-  console.error(`check failed: ${step[0] === 'node' ? '' : 'npx '}${step.join(' ')}`);
+for (const step of failed) console.error(`check failed: ${nameOf(step)}`);
 process.exit(failed.length > 0 ? 1 : 0);
