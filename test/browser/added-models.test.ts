@@ -185,10 +185,7 @@ test('chats that begin alike share their beginning, where the tokenizer puts a t
         ],
         max_tokens: 4,
       });
-      return {
-        prompt: usage?.prompt_tokens ?? 0,
-        cached: usage?.prompt_tokens_details?.cached_tokens ?? 0,
-      };
+      return { prompt: usage?.prompt_tokens ?? 0, cached: usage?.prompt_tokens_details?.cached_tokens ?? 0 };
     };
     return Promise.all([1, 2, 3, 4].map(ask));
   }, key);

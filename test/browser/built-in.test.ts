@@ -154,11 +154,7 @@ test('pictures go to a session that takes them', async () => {
           messages: [{ role: 'user', content: [{ ...picture, image_url: { url: url.slice(0, -40) } }] }],
         })
         .catch(({ status, param }: { status: number; param: string }) => ({ status, param }));
-      return {
-        seen,
-        damaged,
-        calls: window.languageModelCalls,
-      };
+      return { seen, damaged, calls: window.languageModelCalls };
     },
     { apiKey: key, id: model },
   );

@@ -201,10 +201,7 @@ test('an image is the same from each source, and another image has another reply
     abort.abort();
     await first;
     return {
-      replies: {
-        same: await Promise.all(same),
-        others: await Promise.all(blobs.map(ask)),
-      },
+      replies: { same: await Promise.all(same), others: await Promise.all(blobs.map(ask)) },
       usage: [
         await session.measureContextUsage('What is it?'),
         await session.measureContextUsage(prompt(blob)),

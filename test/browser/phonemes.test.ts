@@ -29,10 +29,7 @@ const plain = async <T>(path: string | URL): Promise<T> => JSON.parse(await read
 beforeAll(async () => {
   reference = await plain(new URL('phonemes.json', SUPPORT));
   const tables = {
-    dialect: {
-      gold: await packed('lexicon-gold.gzip'),
-      silver: await packed('lexicon-silver.gzip'),
-    },
+    dialect: { gold: await packed('lexicon-gold.gzip'), silver: await packed('lexicon-silver.gzip') },
     tagger: await packed('tagger.gzip'),
     specialCases: await plain(`${FOLDER}/special-cases.json`),
     writtenForms: await plain(`${FOLDER}/written-forms.json`),

@@ -40,10 +40,7 @@ test('thinks when asked, up to its share of the tokens, and then answers', async
   const { choices, usage } = await ask({ reasoning_effort: 'low', n: 2 });
   const choice = { reasoning: words, text: words, order: ['reasoning', 'text'], finish: 'length' };
   expect(choices).toEqual([choice, choice]);
-  expect(usage).toMatchObject({
-    completion_tokens: 40,
-    completion_tokens_details: { reasoning_tokens: 8 },
-  });
+  expect(usage).toMatchObject({ completion_tokens: 40, completion_tokens_details: { reasoning_tokens: 8 } });
 });
 
 test('says that it can think, and does not when not asked', async () => {

@@ -21,10 +21,7 @@ let key: string;
 beforeAll(async () => {
   whisper = await speechModel();
   context = await launch();
-  const catalog = {
-    ...whisper.catalog,
-    models: [...whisper.catalog.models, ...(voices.models ?? [])],
-  };
+  const catalog = { ...whisper.catalog, models: [...whisper.catalog.models, ...(voices.models ?? [])] };
   ({ page, key } = await openPage(context, inject('siteUrl'), { catalog }));
 });
 

@@ -55,10 +55,7 @@ test('streamed or not, the reply is the server’s, and so are its counts', asyn
         if (chunk.choices[0]?.delta.content) pieces.push(chunk.choices[0].delta.content);
         usage = chunk.usage ?? usage;
       }
-      return {
-        whole: { ...reply, text: reply.choices[0]?.message.content },
-        streamed: { pieces, usage },
-      };
+      return { whole: { ...reply, text: reply.choices[0]?.message.content }, streamed: { pieces, usage } };
     },
     { apiKey: key, body: request },
   );

@@ -109,10 +109,7 @@ const served: ConformanceCase[] = [
     stream_options: null,
     max_completion_tokens: null,
   }),
-  good('fields that are not known are ignored', {
-    verbosity: 'low',
-    from_the_future: { a: [1] },
-  }),
+  good('fields that are not known are ignored', { verbosity: 'low', from_the_future: { a: [1] } }),
   good('a model that does not think ignores what is said of thinking', {
     reasoning_effort: 'low',
     chat_template_kwargs: { enable_thinking: true, other: 1 },

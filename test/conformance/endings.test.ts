@@ -260,12 +260,7 @@ async function ask({ request }: Row, ending: Ending) {
     settle: async (_, __, used) => void settled.push(used),
   };
   const created = 1_700_000_000;
-  const model = (id: string, kind: ModelKind) => ({
-    id,
-    kind,
-    created,
-    variants: [],
-  });
+  const model = (id: string, kind: ModelKind) => ({ id, kind, created, variants: [] });
   const entries: RequestLogEntry[] = [];
   const service = createService({
     engine: engineOf(ending),

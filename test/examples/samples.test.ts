@@ -60,12 +60,7 @@ const GLOBALS = {
 };
 type Environment = keyof typeof GLOBALS;
 const PAGE = ['DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
-const LIBS: Record<Environment, string[]> = {
-  page: PAGE,
-  reference: PAGE,
-  sw: ['WebWorker'],
-  node: [],
-};
+const LIBS: Record<Environment, string[]> = { page: PAGE, reference: PAGE, sw: ['WebWorker'], node: [] };
 
 function environmentOf({ place, code }: Sample): Environment {
   if (/localtext\/sw|matchV1/.test(code)) return 'sw';

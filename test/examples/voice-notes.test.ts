@@ -27,10 +27,7 @@ async function addModels(site: string): Promise<void> {
   };
   for (const [name, bytes] of Object.entries(await whisperFiles())) {
     const path = `whisper-tiny/${name}`;
-    manifest.files[path] = {
-      bytes: bytes.length,
-      sha256: createHash('sha256').update(bytes).digest('hex'),
-    };
+    manifest.files[path] = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), bytes);
   }

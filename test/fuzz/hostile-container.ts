@@ -96,12 +96,7 @@ const findChunks: Find = (file) => {
   return parts;
 };
 
-const FIND: Record<string, Find> = {
-  m4a: findBoxes,
-  webm: findElements,
-  ogg: findPages,
-  wav: findChunks,
-};
+const FIND: Record<string, Find> = { m4a: findBoxes, webm: findElements, ogg: findPages, wav: findChunks };
 export const CONTAINERS = Object.keys(FIND);
 
 const NUMBERS = [0, 1, 2, 7, 8, 0x7f, 0xff, 0xffff, 0x7fffffff, 0xffffffff];

@@ -67,10 +67,7 @@ async function accuracyOf(prefer: string[]): Promise<{ ordered: number; right: n
   for (let at = 0; at < decisions.length; at += TOGETHER)
     right += (await Promise.all(decisions.slice(at, at + TOGETHER).map(isRight))).filter(Boolean).length;
   await context.close();
-  return {
-    ordered: inOrder(left.map((vector, index) => dot(vector, others[index]))),
-    right,
-  };
+  return { ordered: inOrder(left.map((vector, index) => dot(vector, others[index]))), right };
 }
 
 /** Figures that docs/models.md quotes. */

@@ -34,10 +34,7 @@ function nextSchema(random: Random, index: number): { schema: Record<string, unk
   for (;;) {
     const schema = index % 4 === 3 ? anySchema(random) : randomSchema(random);
     try {
-      return {
-        schema,
-        gbnf: compileSchema(JSON.stringify(schema)).gbnf,
-      };
+      return { schema, gbnf: compileSchema(JSON.stringify(schema)).gbnf };
     } catch (error) {
       if (index % 4 !== 3 || !(error instanceof ServiceError)) throw error;
     }

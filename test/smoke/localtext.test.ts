@@ -80,12 +80,7 @@ const chat = (at: Page): Promise<Reply> =>
     });
     const [choice] = choices;
     const tokens = usage?.completion_tokens;
-    return {
-      text: choice?.message.content ?? '',
-      finishReason: choice?.finish_reason,
-      tokens,
-      deltas: 0,
-    };
+    return { text: choice?.message.content ?? '', finishReason: choice?.finish_reason, tokens, deltas: 0 };
   }, key);
 
 /** Similarities of three sentences. */

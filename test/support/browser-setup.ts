@@ -41,8 +41,5 @@ async function begin(): Promise<Shared> {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
   await pullTestWeights();
   await build({ mode: 'browser-tests', logLevel: 'warn' });
-  return {
-    site: await StaticSite.start(),
-    profiles: await tempFolder('weights'),
-  };
+  return { site: await StaticSite.start(), profiles: await tempFolder('weights') };
 }

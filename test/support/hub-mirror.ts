@@ -57,10 +57,7 @@ export function publishHubModels(
       ...(sha256 && !keepsHashes && { sha256 }),
       approximateBytes: files.reduce((sum, [, bytes]) => sum + bytes.length, 0),
     };
-    return {
-      ...model,
-      variants: [{ ...variant, ...library, hub: mirrored } as Variant],
-    };
+    return { ...model, variants: [{ ...variant, ...library, hub: mirrored } as Variant] };
   });
   return { ownedBy: 'mirror', models };
 }

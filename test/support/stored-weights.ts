@@ -27,11 +27,7 @@ export async function launchWithWeights({ servedBy, ...options }: Options = {}):
   const { host } = new URL(inject('siteUrl'));
   const mapped =
     servedBy === undefined ? [] : [`--host-resolver-rules=MAP ${host} ${new URL(servedBy).host}`];
-  const context = await launch({
-    ...options,
-    profile,
-    extraArgs: [...(options.extraArgs ?? []), ...mapped],
-  });
+  const context = await launch({ ...options, profile, extraArgs: [...(options.extraArgs ?? []), ...mapped] });
   if (options.profile === undefined) context.on('close', () => void removeFolder(profile));
   return context;
 }

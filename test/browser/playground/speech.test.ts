@@ -133,11 +133,9 @@ test('a transcription is cancelled, and begun again', async () => {
   await page.mouse.up();
   await button('Transcribe again').waitFor();
   expect(await segments().count()).toBe(0);
-  await page.locator('main input[type=file]').setInputFiles({
-    name: 'notes.mp3',
-    mimeType: 'audio/mpeg',
-    buffer: Buffer.from('no sound'),
-  });
+  await page
+    .locator('main input[type=file]')
+    .setInputFiles({ name: 'notes.mp3', mimeType: 'audio/mpeg', buffer: Buffer.from('no sound') });
   await page.getByRole('alert').getByText('`file` is damaged, or not in a format').waitFor();
 });
 

@@ -9,9 +9,7 @@ import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { DEFAULT_CATALOG_HASH } from '../../../src/catalog/default-catalog-hash.ts';
 import { ggufVariant, modelOf, serverVariant } from '../../support/catalogs.ts';
 
-const gguf = ggufVariant('own-q8', {
-  files: [{ path: 'own/model.gguf', bytes: 5, sha256: 'a'.repeat(64) }],
-});
+const gguf = ggufVariant('own-q8', { files: [{ path: 'own/model.gguf', bytes: 5, sha256: 'a'.repeat(64) }] });
 const lora = { ...gguf.files[0], path: 'own/lora.gguf', role: 'adapter' };
 const server = serverVariant('our-server', 'https://models.example.com/v1', { model: 'large' });
 const own = modelOf('own-1', [gguf]);

@@ -108,10 +108,7 @@ describe('a budget ends the thoughts, and an answer follows', () => {
     const reply = await run({ ...job, reasoning: { effort }, maxTokens: 20 }, fake);
     const most = 20 - thought;
     expect(reply).toMatchObject({ reasoning, thought, text: 'Four.'.slice(0, most), accepted: 1 });
-    expect(fake.prompts.at(-1)).toEqual({
-      prompt: `P<think>\n${reasoning}\n</think>\n\n`,
-      maxTokens: most,
-    });
+    expect(fake.prompts.at(-1)).toEqual({ prompt: `P<think>\n${reasoning}\n</think>\n\n`, maxTokens: most });
     expect(reply.usage?.completionTokens).toBe(thought + Math.min(5, most));
     expect(fake.stopped()).toBe(effort === 'none' ? 0 : 1);
   });

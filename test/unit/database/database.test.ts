@@ -22,11 +22,7 @@ import { FakeLocks } from '../../support/fake-locks.ts';
 beforeAll(() => import('../../../src/database/setting-shapes.ts'));
 
 const { manager: locks } = new FakeLocks();
-const settings = {
-  catalog: { ownedBy: 'site', models: [] },
-  prefer: ['a'],
-  upstreamKeys: { a: 'key' },
-};
+const settings = { catalog: { ownedBy: 'site', models: [] }, prefer: ['a'], upstreamKeys: { a: 'key' } };
 
 const deleteDatabase = (name: string): Promise<void> =>
   new Promise((resolve, reject) => {

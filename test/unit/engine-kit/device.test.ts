@@ -23,11 +23,7 @@ test('a device in full', async () => {
     connection: { saveData: true },
   });
   expect(device).toEqual({
-    gpu: {
-      name: 'acme one',
-      fallback: false,
-      features: ['shader-f16', 'subgroups'],
-    },
+    gpu: { name: 'acme one', fallback: false, features: ['shader-f16', 'subgroups'] },
     memoryGiB: 8,
     cores: 4,
     saveData: true,
@@ -37,12 +33,7 @@ test('a device in full', async () => {
 const refuses = () => Promise.reject(new Error('no'));
 
 test('a browser that tells nothing, or fails at it', async () => {
-  const nothing = {
-    gpu: null,
-    memoryGiB: null,
-    cores: 1,
-    saveData: false,
-  };
+  const nothing = { gpu: null, memoryGiB: null, cores: 1, saveData: false };
   expect(await detectDevice({})).toEqual(nothing);
   expect(await detectDevice({ gpu: { requestAdapter: refuses } })).toEqual(nothing);
   expect((await detectDevice(withGpu(null))).gpu).toBeNull();

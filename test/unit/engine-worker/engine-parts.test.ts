@@ -96,9 +96,7 @@ test('an engine that is registered in one place is chosen, loaded from stored we
   ]);
   await expect
     .poll(() => parts.status().models[0]?.estimates)
-    .toMatchObject({
-      soft: { memoryBytes: 1000 + 2 * text.length },
-    });
+    .toMatchObject({ soft: { memoryBytes: 1000 + 2 * text.length } });
   site.close();
 });
 

@@ -174,10 +174,7 @@ test.each(Object.entries(NAMED))('references are pointers: %s', (_, schema) => {
 
 test('names in values are left alone', () => {
   const schema = { $id: 'x', enum: [{ $id: 'y', $ref: '#a' }], properties: { $ref: { type: 'string' } } };
-  expect(withPointers(schema)).toEqual({
-    enum: schema.enum,
-    properties: schema.properties,
-  });
+  expect(withPointers(schema)).toEqual({ enum: schema.enum, properties: schema.properties });
 });
 
 /** Kinds of values that each keyword takes. */

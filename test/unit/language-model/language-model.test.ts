@@ -335,10 +335,7 @@ describe('a prompt', () => {
       { role: 'assistant', content: '{"a":', prefix: true },
     ];
     expect(await session.prompt(started, { responseConstraint: schema })).toBe('true}');
-    expect(asked.at(-1)).toMatchObject({
-      continue_final_message: true,
-      guided_json: schema,
-    });
+    expect(asked.at(-1)).toMatchObject({ continue_final_message: true, guided_json: schema });
     await session.prompt('y');
     expect(asked.at(-1)?.messages.at(-2)).toEqual({ role: 'assistant', content: '{"a":true}' });
   });

@@ -20,10 +20,7 @@ const variant: VariantOf<'transformers'> = {
   dimensions: 2,
   pooling: 'mean',
 };
-const device = (fallback: boolean): Device => ({
-  ...plainDevice,
-  gpu: { ...plainDevice.gpu, fallback },
-});
+const device = (fallback: boolean): Device => ({ ...plainDevice, gpu: { ...plainDevice.gpu, fallback } });
 
 /** Takes that long for each call, and gives the same vector for each text. */
 const embedder = (ms: number, vector: [number, number] = [1, 0]): Engine<'embedding'> => ({

@@ -38,9 +38,7 @@ const big = (library: string) =>
     hub: { repository: 'o/big', revision: 'main', folder: 'mlc/big', approximateBytes: 5 },
     needs: { webgpu: true },
   });
-const small = ggufVariant('small', {
-  files: [{ path: 'small.gguf', bytes: 5, sha256: sha256('small') }],
-});
+const small = ggufVariant('small', { files: [{ path: 'small.gguf', bytes: 5, sha256: sha256('small') }] });
 const model = (...variants: Variant[]) => modelOf('m', variants);
 
 const tree = JSON.stringify([

@@ -32,11 +32,7 @@ const small: Variant = {
 const model: CatalogModel = { id: 'm', kind: 'chat', created: 0, variants: [big, wide, small] };
 
 const device = (more: Partial<Device> = {}): Device => ({
-  gpu: {
-    name: 'acme',
-    fallback: false,
-    features: ['shader-f16'],
-  },
+  gpu: { name: 'acme', fallback: false, features: ['shader-f16'] },
   memoryGiB: 8,
   cores: 8,
   saveData: false,

@@ -14,11 +14,7 @@ test('the status while no engine answers is 204, which browsers do not log as an
   const request = new Request(`https://site.test${STATUS_PATH}`, {
     headers: { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) },
   });
-  const engine = {
-    scope: '/',
-    transport: { offer: async () => undefined },
-    locks: new FakeLocks().manager,
-  };
+  const engine = { scope: '/', transport: { offer: async () => undefined }, locks: new FakeLocks().manager };
   const answered = handleLocalRoute(request, browserV1(engine));
   await vi.advanceTimersByTimeAsync(10_000);
   const response = await answered;

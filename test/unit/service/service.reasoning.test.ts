@@ -26,10 +26,7 @@ describe('chat completions', () => {
       reasoning_content: 'I add: STOP.',
     });
     expect(choices[0]?.logprobs?.content?.map(({ token }) => token).join('')).toBe('Four');
-    expect(usage).toMatchObject({
-      completion_tokens: 5,
-      completion_tokens_details: { reasoning_tokens: 2 },
-    });
+    expect(usage).toMatchObject({ completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 2 } });
   });
 
   test('a stream sends them before the content, for each choice', async () => {

@@ -40,10 +40,7 @@ function windowModel(windowMs: number) {
   };
   const variant: Variant = { license: 'MIT', contextLength: 9, files: [], engine: 'whisper', name: 'v' };
   const models = createModelManager({
-    catalog: {
-      ownedBy: 'us',
-      models: [{ id: 'm', kind: 'transcription', created: 0, variants: [variant] }],
-    },
+    catalog: { ownedBy: 'us', models: [{ id: 'm', kind: 'transcription', created: 0, variants: [variant] }] },
     load: () => Promise.resolve(engine),
     plan: () => Promise.resolve({ candidates: [variant], reasons: [] }),
   });

@@ -342,9 +342,7 @@ test('an abort in a long prompt does not wait for its end', async () => {
   fake.pipeline.onForward = () => {
     if (fake.pipeline.pieces === 2) controller.abort(new Error('gone'));
   };
-  expect(await failure(run(ask('x'.repeat(300)), controller.signal))).toMatchObject({
-    message: 'gone',
-  });
+  expect(await failure(run(ask('x'.repeat(300)), controller.signal))).toMatchObject({ message: 'gone' });
   expect(fake.pipeline.pieces).toBe(3);
   expect(fake.lock.held).toBe(false);
   fake.pipeline.onForward = () => undefined;

@@ -21,11 +21,7 @@ beforeEach(() => {
 
 test.each(
   VERSIONS.flatMap((version) =>
-    [OWN, '/', '/b/', '/a/c/', undefined].map((scope) => ({
-      version,
-      scope,
-      isOwn: scope === OWN,
-    })),
+    [OWN, '/', '/b/', '/a/c/', undefined].map((scope) => ({ version, scope, isOwn: scope === OWN })),
   ),
 )(
   'a request of version $version and scope $scope: the leader takes it: $isOwn',

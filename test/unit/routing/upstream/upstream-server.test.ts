@@ -380,10 +380,7 @@ test('a server without a list of models will do', async () => {
     (response) => json(response, 404, { error: { message: 'no' } }),
   );
   await serverAt(baseUrl).probe(null, true);
-  expect((await run(baseUrl)).at(-1)).toMatchObject({
-    finishReason: 'stop',
-    usage: { completionTokens: 1 },
-  });
+  expect((await run(baseUrl)).at(-1)).toMatchObject({ finishReason: 'stop', usage: { completionTokens: 1 } });
 });
 
 test('events are parsed from any chunks and line ends', async () => {

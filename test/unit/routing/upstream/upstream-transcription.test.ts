@@ -193,9 +193,7 @@ test('a 400 of the server is passed on', async () => {
 
 test('a stream that breaks off after its first text is an error', async () => {
   upstream.answer = events({ type: 'transcript.text.delta', delta: 'Hello' });
-  await expect(ask(models(), { stream: true })).rejects.toMatchObject({
-    wire: { code: 'upstream_failed' },
-  });
+  await expect(ask(models(), { stream: true })).rejects.toMatchObject({ wire: { code: 'upstream_failed' } });
   expect(onDevice).toEqual([]);
 });
 

@@ -22,12 +22,7 @@ const catalog: Catalog = {
   models: [{ id: 'site-model', kind: 'chat', created: 0, variants: [] }],
   aliases: { 'site-alias': 'site-model' },
 };
-const device: Device = {
-  gpu: null,
-  memoryGiB: 2,
-  cores: 2,
-  saveData: false,
-};
+const device: Device = { gpu: null, memoryGiB: 2, cores: 2, saveData: false };
 const never = new AbortController().signal;
 const gguf = (name: string, more: GgufMetadata = {}): Buffer<ArrayBuffer> =>
   writeGguf({ metadata: { ...chatMetadata, 'general.name': name, ...more }, tensors: [oneTensor] });

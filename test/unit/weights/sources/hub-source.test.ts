@@ -189,9 +189,7 @@ test.each<[string, number, HeadersInit]>([
 
 const unreachable = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
 const broken = (): Promise<Response> => {
-  const body = new ReadableStream({
-    pull: (controller) => controller.error(new TypeError('network error')),
-  });
+  const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError('network error')) });
   return Promise.resolve(new Response(body, silent));
 };
 test.each([
