@@ -266,16 +266,17 @@ function resolve(word: Word): void {
 
 /** Cuts behind clauses, then behind words, so that no piece is too long for a voice. */
 function cut(phonemes: string): string[] {
-  const pieces = (text: string, gap: RegExp): string[] =>
+  const pieces = (text: string, gap: RegExp, most = MAX_PHONEMES): string[] =>
     text.split(gap).reduce<string[]>((all, part) => {
       const last = all.at(-1);
-      if (last !== undefined && last.length + 1 + part.length <= MAX_PHONEMES)
+      if (last !== undefined && last.length + 1 + part.length <= most)
         all[all.length - 1] = `${last} ${part}`;
       else all.push(part);
       return all;
     }, []);
   if (phonemes.length <= MAX_PHONEMES) return [phonemes];
+  // Words without clauses may be a long number. Until a piece is spoken, its job can be neither aborted nor paused.
   return pieces(phonemes, /(?<=[,;:—])\s+/).flatMap((piece) =>
-    piece.length <= MAX_PHONEMES ? [piece] : pieces(piece, /\s+/),
+    piece.length <= MAX_PHONEMES ? [piece] : pieces(piece, /\s+/, MAX_PHONEMES / 4),
   );
 }

@@ -17,7 +17,7 @@ function counting(words: Record<string, string>): { table: Record<string, string
   return { table, lookups: () => count };
 }
 
-test('a word of many known parts is looked up some times a character', async () => {
+test('a word of many known parts is looked up some times a character, and words are spoken a few at a time', async () => {
   const { table: gold, lookups } = counting({ cat: 'kˈæt' });
   const phonemizer = new Phonemizer(
     {
@@ -41,6 +41,8 @@ test('a word of many known parts is looked up some times a character', async () 
   const [spoken = ''] = await phonemizer.phonemes(text);
   expect(spoken.match(/kˈ?æt/g)?.length).toBeGreaterThan(30);
   expect(lookups()).toBeLessThan(60 * text.length);
+  const pieces = await phonemizer.phonemes('cat '.repeat(120));
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(100);
 });
 
 test('a sentence of a thousand words is cut between words', () => {
