@@ -88,8 +88,7 @@ test('runs one batch at a time; vectors come in order, and an end waits for the 
   expect(embedder.most).toBe(1);
 
   const long = lastOf(engine.run(job('x '.repeat(30)), never));
-  await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(embedder.running).toBe(1);
+  await expect.poll(() => embedder.running, { interval: 1 }).toBe(1);
 
   let runningAtEnd = -1;
   embedder.dispose = () => {
