@@ -1,3 +1,4 @@
+import { ALL_MARKS } from './client-text.ts';
 import { Environment, Interpreter } from '@huggingface/jinja';
 
 import { entriesOf, ExactNumber } from '#base';
@@ -164,7 +165,7 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
   return Array.from({ length }, (_, index) => start + index * by);
 }
 
-const MARKED = /[\uF000-\uF8FF\uFDD0-\uFDEF]/;
+const MARKED = new RegExp(`[${ALL_MARKS}]`);
 const isMarkedOrExact = ({ value }: Value): boolean =>
   (value as unknown) instanceof WrittenNumber || (typeof value === 'string' && MARKED.test(value));
 

@@ -9,7 +9,9 @@ const MARKS = 31;
 const FIRST_MORE = 0xf000;
 const MORE = 0x8ff;
 const MARK = /[\uFDD0-\uFDEF]/g;
-const MARK_OR_MORE = /[\uFDD0-\uFDEF\uF000-\uF8FF]/g;
+/** All marks, as a part of a regular expression's class. */
+export const ALL_MARKS = String.raw`\uFDD0-\uFDEF\uF000-\uF8FF`;
+const MARK_OR_MORE = new RegExp(`[${ALL_MARKS}]`, 'g');
 
 const markAt = (index: number): string =>
   String.fromCharCode(index < MARKS ? FIRST_MARK + index : FIRST_MORE + index - MARKS);

@@ -1,3 +1,4 @@
+import { ALL_MARKS } from './client-text.ts';
 import type { Value } from './template-nodes.ts';
 
 /** Converts a value to text as Python's `str()` does. @throws Error for a function */
@@ -28,12 +29,11 @@ function list(type: string, items: readonly string[]): string {
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+const ESCAPED = new RegExp(String.raw`\\|(?![ ${ALL_MARKS}])[\p{C}\p{Z}]`, 'gu');
+
 function quoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const escaped = text.replaceAll(
-    /\\|(?![ \uF000-\uF8FF\uFDD0-\uFDEF])[\p{C}\p{Z}]/gu,
-    (char) => ESCAPES[char] ?? codeOf(char),
-  );
+  const escaped = text.replaceAll(ESCAPED, (char) => ESCAPES[char] ?? codeOf(char));
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }
 

@@ -1,3 +1,5 @@
+import { ALL_MARKS } from './client-text.ts';
+
 /** Limits for a template's work and values. */
 export interface Bounds {
   /** Removes the marks of clients' characters. The length stays. */
@@ -242,6 +244,8 @@ const ESCAPES = new Map([
   ['"', '&#34;'],
   ["'", '&#39;'],
 ]);
+const ESCAPABLE = new RegExp(`([&<>"'${ALL_MARKS}])`);
+
 /** Parameter names of filters and methods, in order. */
 export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['replace', ['old', 'new', 'count']],
@@ -258,9 +262,7 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
     'escape',
     (text, _, bounds) =>
       joined(
-        split(text, /([&<>"'\uF000-\uF8FF\uFDD0-\uFDEF])/, bounds).map(
-          (part) => ESCAPES.get(bounds.plain(part)) ?? part,
-        ),
+        split(text, ESCAPABLE, bounds).map((part) => ESCAPES.get(bounds.plain(part)) ?? part),
         bounds,
       ),
   ],
