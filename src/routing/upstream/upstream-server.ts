@@ -29,6 +29,8 @@ export type RunOnServer<K extends Kind> = (
 
 /** Statuses of a path that a server does not have. */
 const LACKING = new Set([404, 405, 501]);
+/** Statuses of redirects. Browsers report 0 for one that they do not follow, Node the server's. */
+const REDIRECTS = new Set([0, 301, 302, 303, 307, 308]);
 
 /** Pauses that a server may make before its headers, even while it answers other requests. */
 const MAX_PAUSES_TO_HEADERS = 5;
@@ -180,8 +182,7 @@ export class UpstreamServer {
         signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,
       });
       this.noteData();
-      // Browsers report opaque redirects as status 0; Node reports the real status.
-      if (response.ok || response.status >= 400) return response;
+      if (!REDIRECTS.has(response.status)) return response;
     } catch {
       signal?.throwIfAborted();
       silent.signal.throwIfAborted();

@@ -305,6 +305,7 @@ test.each([
   ['fails', 401, { status: 401, code: 'upstream_refused' }],
   ['none', 429, { status: 429, type: 'rate_limit_error', retryAfterMs: 60_000 }],
   ['none', 503, { status: 500, code: 'upstream_failed' }],
+  ['none', 304, { status: 500, code: 'upstream_failed' }],
 ] as const)('where the device can not answer (%s), a %i is passed on', async (next, code, wire) => {
   answer = status(code, code === 429 ? { 'retry-after': '60' } : {});
   const model = models(next);
