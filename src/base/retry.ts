@@ -8,8 +8,11 @@ const IDLE_TIMEOUT_MS = 30_000;
 /** Maximum wait for `Retry-After`. A server may ask for hours; the page reports the failure instead. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
+/** Error of a connection; its message is the reason. */
+export class ConnectionError extends Error {}
+
 /** Error for a status that is often temporary: the server is busy or restarting, or its proxy failed. */
-export class TransientStatusError extends Error {
+export class TransientStatusError extends ConnectionError {
   readonly response: Response;
   readonly retryAfterMs: number;
 
@@ -24,14 +27,14 @@ export class TransientStatusError extends Error {
 export const UNREACHABLE =
   "the connection failed, or an extension, the server (CORS) or this page's Content-Security-Policy (connect-src) does not allow it";
 
-export class UnreachableError extends Error {
+export class UnreachableError extends ConnectionError {
   constructor(cause: unknown) {
     super(UNREACHABLE, { cause });
   }
 }
 
 /** Error for a connection that broke, to a server that ignores ranges: the next attempt begins with the first byte. */
-export class NotResumableError extends Error {
+export class NotResumableError extends ConnectionError {
   constructor(cause: unknown) {
     super('the connection broke, and the server cannot continue a file (byte ranges)', { cause });
   }
@@ -93,7 +96,7 @@ function retryAfterMs(header: string | null): number {
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
-export class IdleTimeoutError extends Error {}
+export class IdleTimeoutError extends ConnectionError {}
 
 /** Aborts a connection that delivers no data, on which the browser would wait forever. Time between reads does not count. */
 export class IdleTimeout {

@@ -1,15 +1,5 @@
 import { formatBytes, type WeightFile } from '#catalog';
-import {
-  corruptFile,
-  PRIVATE_WINDOW,
-  printable,
-  serverError,
-  ServiceError,
-  IdleTimeoutError,
-  NotResumableError,
-  TransientStatusError,
-  UnreachableError,
-} from '#base';
+import { ConnectionError, corruptFile, PRIVATE_WINDOW, printable, serverError, ServiceError } from '#base';
 
 const BROKEN_PROXY = 'a proxy or the server is misconfigured. Try another network, or tell the site';
 
@@ -104,10 +94,7 @@ export function downloadFailed(file: WeightFile, error: unknown, keptBytes: numb
 }
 
 function reason(error: unknown): string {
-  const known = [IdleTimeoutError, NotResumableError, TransientStatusError, UnreachableError].some(
-    (type) => error instanceof type,
-  );
-  if (known && error instanceof Error) return error.message;
+  if (error instanceof ConnectionError) return error.message;
   if (error instanceof DOMException) return `the browser's storage failed (${error.name})`;
   return 'the connection broke';
 }

@@ -7,6 +7,7 @@ import {
   NotResumableError,
   reach,
   TransientStatusError,
+  UnreachableError,
   withRetries,
 } from '#base';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
@@ -207,14 +208,22 @@ class Download {
     const { bytes } = this.#file;
     const start = index * CHUNK_BYTES;
     const rest = { from: start + from, to: start + this.#partial.lengthOf(index) };
-    const range = this.#sendsRanges && rest.to - rest.from < bytes ? rest : null;
-    const request = reach(this.#options.url, {
-      signal: timeout.signal,
-      // The HTTP cache must not keep a second copy.
-      cache: 'no-store',
-      headers: range ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
+    let range = this.#sendsRanges && rest.to - rest.from < bytes ? rest : null;
+    const ask = (): Promise<Response> =>
+      timeout.during(
+        reach(this.#options.url, {
+          signal: timeout.signal,
+          // The HTTP cache must not keep a second copy.
+          cache: 'no-store',
+          headers: range ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
+        }),
+      );
+    const response = await ask().catch((error: unknown) => {
+      if (!range || !this.#isSingle || !(error instanceof UnreachableError)) throw error;
+      // Chromium rejects a compressed answer to a range as if there were none.
+      range = null;
+      return ask();
     });
-    const response = await timeout.during(request);
     try {
       checkResponse(this.#file, response, range);
     } catch (error) {
