@@ -13,7 +13,7 @@ import { BUILT_IN_MODEL, builtInAdded, offersBuiltIn, speechAdded, visionAdded }
 /** The catalog that this page starts with. */
 export function siteCatalog(): Catalog {
   const added = [voices, ...(speechAdded.peek() ? [speech] : []), ...(visionAdded.peek() ? [vision] : [])];
-  const catalog = added.reduce(extendCatalog, defaultCatalog);
+  const catalog = extendCatalog(defaultCatalog, ...added);
   const all = offersBuiltIn && builtInAdded.peek() ? withBuiltIn(catalog, BUILT_IN_MODEL) : catalog;
   // Set when Vite starts: `VITE_SERVER=http://127.0.0.1:8000/v1 npx vite`.
   const server = import.meta.env['VITE_SERVER'] as string | undefined;

@@ -51,12 +51,15 @@ export interface CatalogExtension {
 }
 
 /**
- * Extends a catalog with a site's own models, weights and names.
+ * Extends a catalog with a site's own models, weights and names, one extension after another.
  * @throws CatalogError if the result is invalid
  * @example
  * extendCatalog(defaultCatalog, { aliases: { 'gpt-4o-mini': 'indigo-owl-4' } });
  */
-export function extendCatalog(catalog: Catalog, extension: CatalogExtension): Catalog {
+export const extendCatalog = (catalog: Catalog, ...extensions: CatalogExtension[]): Catalog =>
+  extensions.reduce(extendOnce, catalog);
+
+function extendOnce(catalog: Catalog, extension: CatalogExtension): Catalog {
   const { models = [], prefer = {}, aliases = {} } = extension;
   const own = new Map(models.map((model) => [model.id, model]));
   const replaced = catalog.models.map((model) => own.get(model.id) ?? model);

@@ -17,7 +17,7 @@ export const defaultFolder = (project = '.'): string =>
   `${['public', 'static'].find((name) => existsSync(join(project, name))) ?? 'public'}/models`;
 
 /** Models that can be pulled by name. */
-const catalog = MODEL_LISTS.reduce(extendCatalog, defaultCatalog);
+const catalog = extendCatalog(defaultCatalog, ...MODEL_LISTS);
 
 export const DEFAULT_MODELS = defaultCatalog.models.map(({ id }) => id);
 

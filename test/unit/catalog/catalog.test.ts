@@ -185,12 +185,9 @@ test('all errors are reported together, a line each', () => {
 test('a site adds models and names, puts its server first, and takes the place of a model', () => {
   const base: Catalog = { ownedBy: 'localtext', models: [own], aliases: { old: 'own-1' } };
   const second = { ...own, id: 'own-2', variants: [server] };
-  const extended = extendCatalog(base, {
-    ownedBy: 'us',
-    models: [second],
-    prefer: { 'own-1': [server] },
-    aliases: { 'gpt-4o-mini': 'own-2' },
-  });
+  const models = { ownedBy: 'us', models: [second] };
+  const names = { prefer: { 'own-1': [server] }, aliases: { 'gpt-4o-mini': 'own-2' } };
+  const extended = extendCatalog(base, models, names);
   expect(extended.ownedBy).toBe('us');
   expect(extended.models.map(({ id, variants }) => [id, variants.map(({ name }) => name)])).toEqual([
     ['own-1', ['our-server', 'own-q8']],

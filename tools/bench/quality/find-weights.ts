@@ -16,7 +16,7 @@ export interface FoundWeights {
 }
 
 const CONTEXT = 4096;
-const catalog = MODEL_LISTS.reduce(extendCatalog, defaultCatalog);
+const catalog = extendCatalog(defaultCatalog, ...MODEL_LISTS);
 
 /**
  * The weights that a name means: a GGUF file by its path, a variant of the catalog or of the lists that extend it, or a model
