@@ -114,7 +114,7 @@ test('localtext init copies every script that another one imports; the package h
   expect(sizes.filter((bytes) => bytes > 5e6)).toHaveLength(1);
 });
 
-test("the second command of an example's README installs the packed package", async () => {
+test("the second command of an example's README installs the packed package alone", async () => {
   const folder = await tempFolder('readme');
   const tarball = inject('tarball');
   await copyFile(tarball, join(folder, basename(tarball)));
@@ -126,6 +126,10 @@ test("the second command of an example's README installs the packed package", as
   const [program = '', ...args] = command.split(' ');
   await run(example, program, ...args, '--no-audit', '--no-fund');
   expect(await run(example, 'npx', 'localtext', '--version')).toBe(`${/-(\d.*)\.tgz$/.exec(tarball)?.[1]}\n`);
+  const [before, after] = ['examples/plain-html', example].map((path) =>
+    readFile(join(path, 'package.json'), 'utf8'),
+  );
+  expect(await after).toBe(await before);
 });
 
 test('publint and are-the-types-wrong find nothing', async () => {
