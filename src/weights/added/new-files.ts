@@ -219,7 +219,8 @@ function reportOf({ files, bytes, slug, onProgress }: Storing) {
 export function asInvalidFile(error: unknown): never {
   if (error instanceof ServiceError && error.code === 'weights_corrupt')
     throw invalidFile('The file changed while it was copied. Add it again. Nothing was stored.');
-  if (error instanceof FormatError) throw invalidFile(`${error.message}. Nothing was stored.`);
+  if (error instanceof FormatError)
+    throw invalidFile(`${error.message}. Choose another file. Nothing was stored.`);
   if (error instanceof DOMException && error.name !== 'AbortError' && error.name !== 'QuotaExceededError')
     throw invalidFile(
       `The file cannot be read (${error.name}): it was perhaps moved or changed. Choose it again. Nothing was stored.`,

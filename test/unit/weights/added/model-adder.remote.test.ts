@@ -61,7 +61,7 @@ test('a model at a URL is checked, downloaded and held to its hash', async () =>
 test.each<[string, Partial<{ path: string; sha256: string }>, RegExp]>([
   ['is not there', { path: 'none.gguf' }, /could not be read: the server answered 404/],
   ['has another hash', { sha256: 'a'.repeat(64) }, /does not have the size or SHA-256 that was given/],
-  ['is no GGUF', { path: 'page.gguf' }, /page\.gguf is not a GGUF/],
+  ['is no GGUF', { path: 'page.gguf' }, /page\.gguf is not a GGUF\. Choose another file/],
 ])(
   'a URL whose file %s is refused, and nothing is stored',
   async (_, { path = 'a.gguf', sha256 }, message) => {
