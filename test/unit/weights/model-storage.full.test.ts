@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
-import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
+import { MemoryBackend, openBackend } from '../../../src/weights/backends/open-backend.ts';
 import { type BackendWriter, CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { bring, openStore } from './open-store.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
@@ -57,6 +57,17 @@ test('storage that is full from any change on: storage_full, and all is well onc
     expect(await intact).toBe(true);
     expect(Buffer.from(await blob.arrayBuffer()).equals(body)).toBe(true);
   }
+});
+
+test("Firefox's own error of a full Cache API: storage_full, after one attempt", async () => {
+  const site = await serveFile({ body, etag: '"1"' });
+  const refusal: unknown = { name: 'NS_ERROR_FILE_NO_DEVICE_SPACE', message: '' };
+  const cache = { keys: async () => [], match: async () => undefined, put: () => Promise.reject(refusal) };
+  vi.stubGlobal('caches', { open: async () => cache });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const failure = openStore(await openBackend(), site.url).file(file, options);
+  await expect(failure).rejects.toMatchObject({ wire: { code: 'storage_full' } });
+  expect(site.asked).toHaveLength(1);
 });
 
 test('no room for the record of a file that has come: nothing is fetched again once there is', async () => {
