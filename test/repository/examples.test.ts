@@ -10,7 +10,7 @@ test('each example begins with the installation of the packed package, which no 
   expect(names).toHaveLength(16);
   for (const each of names)
     expect(await readFile(join('examples', each, 'README.md'), 'utf8'), each).toContain(
-      `\n\`\`\`sh\n(cd ../.. && npm ci && npm pack)\nnpm install ../../${name}-${version}.tgz\n`,
+      `\n\`\`\`sh\n(cd ../.. && npm ci && npm pack)\nnpm install --no-save ../../${name}-${version}.tgz\n`,
     );
 });
 
