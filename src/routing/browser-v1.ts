@@ -143,11 +143,7 @@ function describeModel(status: EngineStatus | null, id: string): ServedVariant |
 /** Returns a function that tells every tab of a change that the engine worker does not know of. */
 function announceStatus(scope: string): () => void {
   const channel = new BroadcastChannel(statusChannel(scope));
-  return () =>
-    channel.postMessage({
-      version: PROTOCOL_VERSION,
-      status: NO_ENGINE,
-    } satisfies StatusMessage);
+  return () => channel.postMessage({ version: PROTOCOL_VERSION, status: NO_ENGINE } satisfies StatusMessage);
 }
 
 /** Publishes request log entries to all tabs. A message that no tab reads costs some microseconds. */

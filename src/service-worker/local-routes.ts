@@ -48,9 +48,7 @@ function streamLoad(url: URL, v1: Pick<V1, 'load'>): Response {
     .then(() => write({ type: 'loaded' }))
     .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
     .finally(() => stream.end());
-  return new Response(stream.body, {
-    headers: { 'content-type': LINES_TYPE, 'cache-control': 'no-store' },
-  });
+  return new Response(stream.body, { headers: { 'content-type': LINES_TYPE, 'cache-control': 'no-store' } });
 }
 
 interface Route {

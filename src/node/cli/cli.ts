@@ -12,10 +12,7 @@ interface Command {
 }
 
 const commands: Record<string, { summary: string; load(): Promise<Command> }> = {
-  pull: {
-    summary: 'download the weights of the models',
-    load: async () => import('./pull-command.ts'),
-  },
+  pull: { summary: 'download the weights of the models', load: async () => import('./pull-command.ts') },
   init: {
     summary: 'copy the built files into the folder of a site without a bundler',
     load: async () => import('./init-command.ts'),

@@ -30,10 +30,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseFlags({
     args,
     allowPositionals: true,
-    options: {
-      port: { type: 'string' },
-      host: { type: 'string', default: 'localhost' },
-    },
+    options: { port: { type: 'string' }, host: { type: 'string', default: 'localhost' } },
   });
   // An empty host is every address of the machine.
   if (values.host.trim() === '') throw new UsageError('--host takes an address, such as localhost.');

@@ -48,10 +48,7 @@ async function bundle(
     publicDir: false,
     logLevel: 'warn',
     mode,
-    define: {
-      'process.env.NODE_ENV': JSON.stringify(mode),
-      __LOCALTEXT_SERVERS__: String(servers),
-    },
+    define: { 'process.env.NODE_ENV': JSON.stringify(mode), __LOCALTEXT_SERVERS__: String(servers) },
     build: {
       write: false,
       minify: production,

@@ -23,10 +23,7 @@ const enforced = {
   ...streamFields,
 };
 
-const passedOn = {
-  ...samplingFields,
-  logprobs: z.nullish(z.int().check(z.gte(0), z.lte(5))),
-};
+const passedOn = { ...samplingFields, logprobs: z.nullish(z.int().check(z.gte(0), z.lte(5))) };
 
 const ignored = { user: text };
 

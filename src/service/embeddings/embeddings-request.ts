@@ -26,10 +26,7 @@ const enforced = {
   encoding_format: z.nullish(z.enum(['float', 'base64'])),
 };
 
-const passedOn = {
-  dimensions: z.nullish(z.int().check(z.gte(1))),
-  input_type: z.nullish(z.string()),
-};
+const passedOn = { dimensions: z.nullish(z.int().check(z.gte(1))), input_type: z.nullish(z.string()) };
 
 const ignored = { user: z.nullish(z.string()) };
 

@@ -25,9 +25,6 @@ const enforced = {
 /** How to speak: servers follow it, voices on the device do not. */
 const ignored = { instructions: z.nullish(z.string().check(z.maxLength(MAX_INSTRUCTIONS))), user: text };
 
-export const speechRules = {
-  fields: { enforced, ignored },
-  schema: z.object({ ...enforced, ...ignored }),
-};
+export const speechRules = { fields: { enforced, ignored }, schema: z.object({ ...enforced, ...ignored }) };
 
 export type SpeechBody = z.infer<typeof speechRules.schema>;

@@ -73,10 +73,7 @@ async function beginningOf({ body }: Response): Promise<string> {
 const AS_STORED = { 'accept-encoding': 'identity' };
 
 const request = (url: URL, headers: Record<string, string>): Promise<Response> =>
-  fetch(url, {
-    headers: { ...AS_STORED, ...headers },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
+  fetch(url, { headers: { ...AS_STORED, ...headers }, signal: AbortSignal.timeout(TIMEOUT_MS) });
 
 function answerOf({ url, status, headers, redirected }: Response): Answer {
   const type = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';

