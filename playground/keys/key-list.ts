@@ -3,8 +3,8 @@ import { handle } from '../client/localtext.ts';
 import type { KeyInfo } from '../../src/index.ts';
 import { problemOf } from '../problem.ts';
 
-/** The newest first, revoked ones last. */
-export const keyList = signal<KeyInfo[]>([]);
+/** The newest first, revoked ones last; null until read. */
+export const keyList = signal<KeyInfo[] | null>(null);
 export const keysProblem = signal<string | null>(null);
 
 /** The message about the last change stays. */

@@ -43,11 +43,11 @@ export function KeysView() {
       {keysProblem.value !== null && <ErrorText alert small={false} text={keysProblem.value} />}
       <section class="stack" aria-labelledby="keys-issued">
         <h2 id="keys-issued">Issued</h2>
-        {keyList.value.length === 0 ? (
+        {keyList.value?.length === 0 ? (
           <p class="quiet">None yet.</p>
         ) : (
           <ul class="key-list">
-            {keyList.value.map((info) => (
+            {keyList.value?.map((info) => (
               <KeyRow key={info.id} info={info} onRotated={show} />
             ))}
           </ul>
