@@ -1,7 +1,7 @@
-import { ALL_MARKS } from './client-text.ts';
 import { Environment, Interpreter } from '@huggingface/jinja';
 
 import { entriesOf, ExactNumber } from '#base';
+import { ALL_MARKS } from './client-text.ts';
 import { pythonText } from './python-text.ts';
 import { strftime } from './strftime.ts';
 import { LIST_FILTERS } from './template-lists.ts';
@@ -174,11 +174,10 @@ function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
   const text: unknown = value.value;
   if (typeof text !== 'string' || node?.filter?.callee?.value !== 'tojson') return value;
   // Escapes are read one after another, so that a long row of backslashes takes linear time.
-  const restored = text.replace(
-    /\\(?:u(fd[de][\da-f]|f[0-8][\da-f]{2})|[^])/g,
-    (escaped, code: string | undefined) =>
-      code === undefined ? escaped : String.fromCharCode(Number.parseInt(code, 16)),
-  );
+  const restored = text.replace(/\\(?:u([\da-f]{4})|[^])/g, (escaped, code: string = '') => {
+    const character = String.fromCharCode(Number.parseInt(code, 16));
+    return MARKED.test(character) ? character : escaped;
+  });
   return restored === text ? value : toValue(restored);
 }
 

@@ -18,8 +18,8 @@ const DEFAULT_PORT = 4173;
 
 export const help = `Usage: localtext start [model or variant ...] [--port <number>] [--host <address>]
 
-Downloads the weights (of the default catalog, and of the models named) if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
-playground), and serves it.
+Downloads the weights (of the default catalog, and of the models named) if they are not here yet, builds the site of this
+folder with Vite (in a clone of localtext: the playground), and serves it.
 
   --port <number>    fail if this port is taken (default: the first free one from ${DEFAULT_PORT})
   --host <address>   listen on this address (default: localhost). Browsers run service workers only on localhost

@@ -18,7 +18,7 @@ import {
   type Kind,
 } from '#jobs';
 import type { Stage, Admitted, ModelDirectory, ModelEntry } from '#protocol';
-import { requireModel, usableModels } from '../model-list/models.ts';
+import { requireModel, nameUsableModels } from '../model-list/models.ts';
 import { type Exchange, runJob } from './exchange.ts';
 
 /** Counts a request's tokens as engines report them, so that a request that fails is charged, too. */
@@ -219,7 +219,7 @@ async function requireVision(
   admitted: Admitted,
 ): Promise<void> {
   if (vision?.()) return;
-  const seeing = await usableModels(directory, admitted, (entry) => entry.vision?.() === true);
+  const seeing = await nameUsableModels(directory, admitted, (entry) => entry.vision?.() === true);
   throw unsupported(image.param, `is an image, and ${id} does not see. Models that see: ${seeing}`);
 }
 

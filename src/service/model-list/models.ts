@@ -62,7 +62,7 @@ export async function requireModel(
   const model = await directory.find(id);
   const isFit = (entry: ModelEntry): boolean => answers(entry.kind, kind);
   if (model && isFit(model) && mayUse(admitted, model, id)) return model;
-  const choice = `Models for this: ${await usableModels(directory, admitted, isFit)}.`;
+  const choice = `Models for this: ${await nameUsableModels(directory, admitted, isFit)}.`;
   if (model && !isFit(model))
     throw modelNotFound(
       `\`model\` ${JSON.stringify(shortened(id, 80))} is ${KINDS[model.kind].noun} model and cannot be used here. ${choice}`,
@@ -71,7 +71,7 @@ export async function requireModel(
 }
 
 /** Names the models that fit and that the key may use. */
-export async function usableModels(
+export async function nameUsableModels(
   directory: ModelDirectory,
   admitted: Admitted,
   fits: (entry: ModelEntry) => boolean,
