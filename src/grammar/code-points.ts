@@ -54,6 +54,16 @@ const properties = new Map<string, Ranges>();
 /** Code points that are matched as one text. The surrogates are exactly one such part. */
 const PART = 0x800;
 
+/** All characters, in texts by the first: 4 MB, made for the first property. */
+let texts: ReadonlyMap<number, string> | undefined;
+
+const makeTexts = (): ReadonlyMap<number, string> =>
+  new Map(
+    Array.from({ length: (MAX_CODE_POINT + 1) / PART }, (_, part) => part * PART)
+      .filter((start) => start !== 0xd800)
+      .map((start) => [start, String.fromCodePoint(...Array.from({ length: PART }, (_, at) => start + at))]),
+  );
+
 /**
  * Code points of a Unicode property, such as `L` or `Script=Greek`.
  * @throws SyntaxError for an unknown property
@@ -63,9 +73,8 @@ export function ofProperty(name: string): Ranges {
   if (known) return known;
   const runs = new RegExp(`\\p{${name}}+`, 'gu');
   const ranges: number[] = [];
-  for (let start = 0; start <= MAX_CODE_POINT; start += PART) {
-    if (start === 0xd800) continue;
-    const text = String.fromCodePoint(...Array.from({ length: PART }, (_, index) => start + index));
+  texts ??= makeTexts();
+  for (const [start, text] of texts) {
     const units = start > 0xffff ? 2 : 1;
     for (const { 0: run, index } of text.matchAll(runs)) {
       const first = start + index / units;
