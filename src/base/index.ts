@@ -2,6 +2,7 @@ export * from './async.ts';
 export * from './describe.ts';
 export * from './errors/engine-errors.ts';
 export type * from './errors/error-codes.ts';
+export * from './errors/quota-error.ts';
 export * from './errors/service-error.ts';
 export type * from './errors/wire-error.ts';
 export * from './exact-json.ts';

@@ -1,3 +1,4 @@
+import { isQuotaError } from '#base';
 import { withDatabase, withTransaction, type BucketState, type Copies, type KeyRecord } from '#database';
 
 /** A record's new state, and what its caller learns from the change. */
@@ -125,7 +126,7 @@ export class KeyWriter {
         return results;
       });
     } catch (error) {
-      if (!(error instanceof DOMException) || error.name !== 'QuotaExceededError') throw error;
+      if (!isQuotaError(error)) throw error;
       const { results, changed } = await withDatabase(this.#scope, (database) =>
         this.#apply(writes, (id) => database.get('keys', id)),
       );

@@ -1,4 +1,4 @@
-import { PRIVATE_WINDOW, serverError, messageOf, ServiceError } from '#base';
+import { isQuotaError, PRIVATE_WINDOW, serverError, messageOf, ServiceError } from '#base';
 import { blockedMessage } from '#browser';
 import { fromWire, LocaltextError } from './localtext-error.ts';
 
@@ -27,7 +27,7 @@ export function storageRefused(cause: unknown): unknown {
   if (cause instanceof ServiceError) return fromWire(cause.wire);
   if (!(cause instanceof DOMException)) return cause;
   if (globalThis.origin === 'null') return new LocaltextError('storage_unavailable', SANDBOX, cause);
-  if (cause.name === 'QuotaExceededError') return new LocaltextError('storage_full', FULL, cause);
+  if (isQuotaError(cause)) return new LocaltextError('storage_full', FULL, cause);
   if (cause.name === 'TimeoutError') return new LocaltextError('storage_unavailable', LATE, cause);
   const message = `The browser refuses IndexedDB to this page (${cause.name}). localtext keeps keys and settings there. Allow cookies and site data for this site, free space on the device, and reload.`;
   return new LocaltextError('storage_unavailable', message, cause);

@@ -221,7 +221,7 @@ export function asInvalidFile(error: unknown): never {
     throw invalidFile('The file changed while it was copied. Add it again. Nothing was stored.');
   if (error instanceof FormatError)
     throw invalidFile(`${error.message}. Choose another file. Nothing was stored.`);
-  if (error instanceof DOMException && error.name !== 'AbortError' && error.name !== 'QuotaExceededError')
+  if (error instanceof DOMException && error.name !== 'AbortError')
     throw invalidFile(
       `The file cannot be read (${error.name}): it was perhaps moved or changed. Choose it again. Nothing was stored.`,
     );

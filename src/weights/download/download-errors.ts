@@ -1,5 +1,13 @@
 import { formatBytes, type WeightFile } from '#catalog';
-import { ConnectionError, corruptFile, PRIVATE_WINDOW, printable, serverError, ServiceError } from '#base';
+import {
+  ConnectionError,
+  corruptFile,
+  isQuotaError,
+  PRIVATE_WINDOW,
+  printable,
+  serverError,
+  ServiceError,
+} from '#base';
 
 const BROKEN_PROXY = 'a proxy or the server is misconfigured. Try another network, or tell the site';
 
@@ -57,13 +65,6 @@ export function storageFull(needed: number, free: number | null, deletable: read
       : `No model can be deleted. ${PRIVATE_WINDOW} Free`;
   return serverError('storage_full', `${why} ${which} space on the device, or use a smaller model.`);
 }
-
-/**
- * Detects a full storage. Browsers throw it on opening, writing, growing, flushing and
- * closing a file, and in `Cache.put()`.
- */
-export const isQuotaError = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'QuotaExceededError';
 
 /** Translates an error of a write to `storage_full` if the storage is full. @param what what did not fit */
 export function asStorageFull(error: unknown, what: string): unknown {

@@ -3,6 +3,7 @@ import {
   ServiceError,
   Mutex,
   IdleTimeout,
+  isQuotaError,
   isTransient,
   NotResumableError,
   reach,
@@ -11,14 +12,7 @@ import {
   withRetries,
 } from '#base';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
-import {
-  downloadFailed,
-  isQuotaError,
-  sizeDiffers,
-  unavailable,
-  webPage,
-  wrongHash,
-} from './download-errors.ts';
+import { downloadFailed, sizeDiffers, unavailable, webPage, wrongHash } from './download-errors.ts';
 import { discardPartial, PartialFile } from './partial-file.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -9,6 +9,9 @@ const body = someBytes(CHUNK_BYTES + 1000);
 const file = fileOf(body);
 const options = { signal: new AbortController().signal, onProgress: () => undefined };
 
+/** What Firefox's files and caches throw on a full storage: no Error. */
+const FIREFOX: unknown = { name: 'NS_ERROR_FILE_NO_DEVICE_SPACE', message: '' };
+
 /** Storage that is full from its n-th change on: opening, growing, writing, flushing and closing fail, as they do in browsers. */
 class FullBackend extends MemoryBackend {
   changes = 0;
@@ -33,7 +36,7 @@ class FullBackend extends MemoryBackend {
   }
 
   #change(): void {
-    if (++this.changes > this.fullFrom) throw new DOMException('No space', 'QuotaExceededError');
+    if (++this.changes > this.fullFrom) throw FIREFOX;
   }
 }
 
@@ -61,8 +64,7 @@ test('storage that is full from any change on: storage_full, and all is well onc
 
 test("Firefox's own error of a full Cache API: storage_full, after one attempt", async () => {
   const site = await serveFile({ body, etag: '"1"' });
-  const refusal: unknown = { name: 'NS_ERROR_FILE_NO_DEVICE_SPACE', message: '' };
-  const cache = { keys: async () => [], match: async () => undefined, put: () => Promise.reject(refusal) };
+  const cache = { keys: async () => [], match: async () => undefined, put: () => Promise.reject(FIREFOX) };
   vi.stubGlobal('caches', { open: async () => cache });
   onTestFinished(() => void vi.unstubAllGlobals());
   const failure = openStore(await openBackend(), site.url).file(file, options);
