@@ -7,6 +7,7 @@ import {
 } from '#jobs';
 import { answerWhole } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { toResponseUsage } from '../responses/response-object.ts';
 import { toDecisionInput, toDecisionQuestions } from './decision-input.ts';
 import type { DecisionBody, QuestionBody } from './decision-schema.ts';
 
@@ -52,13 +53,7 @@ function toDecision(
   return {
     model,
     answers: questions.map((question, index) => toAnswer(question, answers[index] ?? null)),
-    usage: {
-      input_tokens: promptTokens,
-      input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
-      output_tokens: 0,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: promptTokens,
-    },
+    usage: toResponseUsage({ promptTokens, cachedTokens, completionTokens: 0 }),
   };
 }
 

@@ -127,7 +127,13 @@ function toFormat({ text }: ResponseBody): OpenAI.Responses.ResponseFormatTextCo
   };
 }
 
-function toResponseUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens = 0 }: ChatUsage) {
+/** Usage as responses and decisions report it. */
+export function toResponseUsage({
+  promptTokens,
+  cachedTokens,
+  completionTokens,
+  reasoningTokens = 0,
+}: ChatUsage) {
   return {
     input_tokens: promptTokens,
     input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
