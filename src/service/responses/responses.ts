@@ -29,11 +29,7 @@ export async function createResponse(
   body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
-  const before = await earlierResponse(exchange, body.previous_response_id ?? null);
-  const resolved = await resolveReferences(exchange, body.input, input);
-  const conversation = requireItems(appendItems(before.messages, resolved.items));
-  const more = [...before.tools, ...toolsOf(resolved.items)];
-  const generation = toGeneration(exchange, body, conversation, more);
+  const { generation, conversation, raw, more } = await readRequest(exchange, body, input);
   const run = await admitGeneration(exchange, generation, body.stream === true);
   const { temperature, topP } = usedSampling(generation, run.model);
   // The answer repeats the values that were used.
@@ -49,7 +45,7 @@ export async function createResponse(
       keyId: exchange.admitted.keyId,
       created: exchange.receivedAt,
       response: writeJson(response),
-      input: toInputItems(resolved.raw, head.id),
+      input: toInputItems(raw, head.id),
       // Tools of other types were refused or warned of, once.
       itemTools: more.map(({ tools }) => tools.filter(isKnown)),
       messages: [...conversation, ...toMessages(state.output)],
@@ -80,11 +76,20 @@ export async function countResponseTokens(
   body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
+  const { generation } = await readRequest(exchange, body, input);
+  return answerInputTokens(exchange, generation);
+}
+
+/**
+ * Converts a request, with the conversation that it continues. `raw`: its items as the client sent them. `more`: tools in
+ * items.
+ */
+async function readRequest(exchange: Exchange, body: ResponseBody, input: unknown) {
   const before = await earlierResponse(exchange, body.previous_response_id ?? null);
-  const { items } = await resolveReferences(exchange, body.input, input);
+  const { items, raw } = await resolveReferences(exchange, body.input, input);
   const conversation = requireItems(appendItems(before.messages, items));
   const more = [...before.tools, ...toolsOf(items)];
-  return answerInputTokens(exchange, toGeneration(exchange, body, conversation, more));
+  return { generation: toGeneration(exchange, body, conversation, more), conversation, raw, more };
 }
 
 function requireItems(conversation: ChatMessage[]): ChatMessage[] {
