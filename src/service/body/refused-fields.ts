@@ -7,22 +7,13 @@
  * Constraints of other servers, such as vLLM, SGLang, llama.cpp's and Ollama, that are not JSON schemas or
  * may not be.
  */
-export const refusedConstraints = (instead: string) => {
-  const reason = `Only a JSON schema can constrain a reply. ${instead}`;
-  return {
-    ebnf: reason,
-    format: reason,
-    grammar: reason,
-    grammar_string: reason,
-    guided_choice: reason,
-    guided_grammar: reason,
-    guided_regex: reason,
-    output_format: reason,
-    regex: reason,
-    response_schema: reason,
-    structural_tag: reason,
-  };
-};
+const CONSTRAINTS =
+  'ebnf format grammar grammar_string guided_choice guided_grammar guided_regex output_format regex response_schema structural_tag';
+
+export const refusedConstraints = (instead: string): Record<string, string> =>
+  Object.fromEntries(
+    CONSTRAINTS.split(' ').map((name) => [name, `Only a JSON schema can constrain a reply. ${instead}`]),
+  );
 
 /** JSON schemas under the names of other servers, for endpoints that do not take them. */
 export const refusedSchemas = (instead: string) => ({
