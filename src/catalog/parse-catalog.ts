@@ -1,3 +1,4 @@
+import { z } from '#base/full-zod';
 import { catalogSchema, type CatalogEngines } from './catalog-schema.ts';
 import type { Catalog, CatalogModel, Variant } from './catalog.ts';
 import { ENGINE_RULES } from './engines.ts';
@@ -13,24 +14,15 @@ export class CatalogError extends Error {
   readonly faults: readonly { path: string; message: string }[];
 
   constructor(issues: readonly Issue[]) {
-    const faults = issues.map(({ path, message }) => ({ path: pathOf(path), message }));
+    const faults = issues.map(({ path, message }) => ({
+      path: z.core.toDotPath(path) || 'catalog',
+      message,
+    }));
     super(
       `The catalog is invalid:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
     );
     this.faults = faults;
   }
-}
-
-/** Formats a path: `models[1].variants[0].files[2].bytes`. */
-function pathOf(path: readonly PropertyKey[]): string {
-  const parts = path.map((part) =>
-    typeof part === 'number'
-      ? `[${part}]`
-      : /^[A-Za-z_]\w*$/.test(String(part))
-        ? `.${String(part)}`
-        : `["${String(part)}"]`,
-  );
-  return parts.join('').replace(/^\./, '') || 'catalog';
 }
 
 /** Checks a catalog from any source. @throws CatalogError */
