@@ -1,5 +1,5 @@
 import { findExcess, readJson } from '#base';
-import type { ChatMessage, ToolCall } from '#jobs';
+import { textsAndImages, type ChatMessage, type ToolCall } from '#jobs';
 import type { TemplateMessage } from './bounded-template.ts';
 import type { ClientText } from './client-text.ts';
 import { resultText, withToolCalls } from './tool-call-text.ts';
@@ -66,9 +66,8 @@ export function arrange(
 /** Inserts a marker at the position of each image. */
 function withMarkers(message: ChatMessage, content: string, marker: string | null): string {
   if (message.role !== 'user' || !message.images || marker === null) return content;
-  const ends = message.images.map(({ at }) => at);
-  const texts = ends.map((at, index) => content.slice(ends[index - 1] ?? 0, at) + marker);
-  return texts.join('') + content.slice(ends.at(-1) ?? 0);
+  const parts = textsAndImages(content, message.images);
+  return parts.map((part) => (typeof part === 'string' ? part : marker)).join('');
 }
 
 const markedCall = (call: ToolCall, clientText: ClientText): ToolCall => ({

@@ -30,6 +30,13 @@ export const imagesOf = (input: ChatJob['input']): ChatImage[] =>
     ? input.messages.flatMap((message) => ('images' in message && message.images) || [])
     : [];
 
+/** The texts and images of a message in their order, without empty texts. */
+export function textsAndImages(content: string, images: readonly ChatImage[] = []): (string | ChatImage)[] {
+  const starts = [0, ...images.map(({ at }) => at)];
+  const texts = starts.map((start, index) => content.slice(start, starts[index + 1]));
+  return texts.flatMap((text, index) => [text, images[index] ?? '']).filter((part) => part !== '');
+}
+
 /** Lists the texts of a prompt. Each tool call is one text. */
 export function textsOf(input: ChatJob['input']): string[] {
   if ('prompt' in input) return [input.prompt];

@@ -4,6 +4,7 @@ import {
   imagesOf,
   engineFields,
   samplingModeOf,
+  textsAndImages,
   type ChatImage,
   type ChatJob,
   type ChatMessage,
@@ -109,26 +110,11 @@ function toTurn(message: ChatMessage, images: ReadonlyMap<ChatImage, ImageBitmap
   // The API has no role for a function's result.
   const content = message.role === 'tool' ? `Result of the call:\n${message.content}` : message.content;
   const pictures = ('images' in message && message.images) || [];
-  return { role: 'user', content: pictures.length === 0 ? content : toParts(content, pictures, images) };
-}
-
-/** Splits the content into parts: texts, with the images at their positions. */
-function toParts(
-  content: string,
-  pictures: readonly ChatImage[],
-  images: ReadonlyMap<ChatImage, ImageBitmap>,
-): PageModelPart[] {
-  const parts: PageModelPart[] = [];
-  let from = 0;
-  const addText = (to: number): void => {
-    if (to > from) parts.push({ type: 'text', value: content.slice(from, to) });
-    from = to;
-  };
-  for (const picture of pictures) {
-    addText(picture.at);
-    const value = images.get(picture);
-    if (value) parts.push({ type: 'image', value });
-  }
-  addText(content.length);
-  return parts;
+  if (pictures.length === 0) return { role: 'user', content };
+  const parts = textsAndImages(content, pictures).flatMap((part): PageModelPart[] => {
+    if (typeof part === 'string') return [{ type: 'text', value: part }];
+    const value = images.get(part);
+    return value ? [{ type: 'image', value }] : [];
+  });
+  return { role: 'user', content: parts };
 }

@@ -1,11 +1,18 @@
-import { conflicting, readJson, unsupported, type ServiceError } from '#base';
+import { conflicting, omitNulls, readJson, unsupported, type ServiceError } from '#base';
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
-import { SAMPLING, type ChatImage, type ChatJob, type ChatMessage, type Sampling } from '#jobs';
+import {
+  SAMPLING,
+  textsAndImages,
+  type ChatImage,
+  type ChatJob,
+  type ChatMessage,
+  type Sampling,
+} from '#jobs';
 
 export type UpstreamRequest =
   | { path: '/chat/completions'; body: ChatCompletionCreateParamsStreaming }
@@ -100,14 +107,15 @@ function toMessage(message: ChatMessage): ChatCompletionMessageParam {
   if (message.role === 'tool')
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   const { role, content, name } = message;
-  if (message.role === 'user' && message.images)
-    return { role: 'user', content: toParts(content, message.images), ...(name !== undefined && { name }) };
-  const common = { content, ...(name !== undefined && { name }) };
-  if (role !== 'assistant') return { role, ...common };
+  const named = omitNulls({ name });
+  if (role === 'user' && message.images)
+    return { role, content: textsAndImages(content, message.images).map(toPart), ...named };
+  if (role !== 'assistant') return { role, content, ...named };
   const calls = message.toolCalls ?? [];
   return {
     role,
-    ...common,
+    content,
+    ...named,
     ...(calls.length > 0 && {
       tool_calls: calls.map(({ id, name: called, arguments: json }) => ({
         id,
@@ -118,18 +126,7 @@ function toMessage(message: ChatMessage): ChatCompletionMessageParam {
   };
 }
 
-/** Texts and images in their order, as the client gave them. */
-function toParts(content: string, images: readonly ChatImage[]): ChatCompletionContentPart[] {
-  let from = 0;
-  const parts = images.flatMap(({ at, url, detail }): ChatCompletionContentPart[] => {
-    const text = content.slice(from, at);
-    from = at;
-    return [
-      { type: 'text', text },
-      { type: 'image_url', image_url: { url, detail: detail as 'auto' } },
-    ];
-  });
-  return [...parts, { type: 'text' as const, text: content.slice(from) }].filter(
-    (part) => !('text' in part) || part.text,
-  );
-}
+const toPart = (part: string | ChatImage): ChatCompletionContentPart =>
+  typeof part === 'string'
+    ? { type: 'text', text: part }
+    : { type: 'image_url', image_url: { url: part.url, detail: part.detail as 'auto' } };
