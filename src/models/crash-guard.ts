@@ -23,8 +23,8 @@ export class CrashGuard {
   readonly #engines: Engines;
   readonly #loads: PageServices['loads'];
   readonly #underWay = new Set<string>();
-  /** Loaded variants that have not generated a token yet. Others need no `onJob()`. */
-  readonly untried = new Set<Variant>();
+  /** Loaded variants that have not generated a token yet. */
+  readonly #untried = new Set<Variant>();
 
   constructor(engines: Engines, loads: PageServices['loads']) {
     this.#engines = engines;
@@ -57,7 +57,7 @@ export class CrashGuard {
             options.onProgress(progress);
           },
         });
-        if (hasWeights(variant)) this.untried.add(variant);
+        if (hasWeights(variant)) this.#untried.add(variant);
         return engine;
       } finally {
         ended = true;
@@ -69,8 +69,8 @@ export class CrashGuard {
 
   /** Records that a variant begins a job, sends the first part of an answer, or becomes idle. */
   onJob(variant: Variant, step: 'begun' | 'answering' | 'idle'): void {
-    if (!this.untried.has(variant)) return;
-    if (step === 'answering') this.untried.delete(variant);
+    if (!this.#untried.has(variant)) return;
+    if (step === 'answering') this.#untried.delete(variant);
     this.#note(variant, step === 'begun');
   }
 

@@ -45,7 +45,7 @@ export interface ModelManagerOptions {
   onDeviceLost: (variant: Variant) => void;
   /** Called when a load is requested that may have failed before. */
   onAgain: () => void;
-  crashGuard: Pick<CrashGuard, 'untried' | 'onJob'>;
+  crashGuard: Pick<CrashGuard, 'onJob'>;
 }
 
 /** Loads models and keeps them in memory. Models that share a variant share its engine and queue. */

@@ -15,6 +15,6 @@ export const createModelManager = (options: Given): ModelManager =>
     onChange: () => undefined,
     onDeviceLost: () => undefined,
     onAgain: () => undefined,
-    crashGuard: { untried: new Set(), onJob: () => undefined },
+    crashGuard: { onJob: () => undefined },
     ...options,
   });

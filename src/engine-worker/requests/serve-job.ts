@@ -80,7 +80,7 @@ async function serveOnce<K extends Kind>(
   const { variant } = loadedModel;
   const { crashGuard } = modelManager;
   try {
-    if (crashGuard.untried.has(variant)) crashGuard.onJob(variant, 'begun');
+    crashGuard.onJob(variant, 'begun');
     sink.onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
@@ -89,7 +89,7 @@ async function serveOnce<K extends Kind>(
     for await (const event of await startJob(engine, job, until, sink.onStage)) {
       if (!hasBegun && event.type !== 'accepted') {
         hasBegun = true;
-        if (crashGuard.untried.has(variant)) crashGuard.onJob(variant, 'answering');
+        crashGuard.onJob(variant, 'answering');
       }
       if (event.type === 'done') {
         const computeMs = performance.now() - began - queueMs;
@@ -108,7 +108,7 @@ async function serveOnce<K extends Kind>(
     return variants;
   } finally {
     leave();
-    if (loadedModel.queue.running === 0 && crashGuard.untried.has(variant)) crashGuard.onJob(variant, 'idle');
+    if (loadedModel.queue.running === 0) crashGuard.onJob(variant, 'idle');
   }
 }
 
