@@ -58,6 +58,7 @@ export interface EngineContext extends Partial<PageServices> {
   /** Absolute URL of an engine's own WASM file. */
   wasm(name: string): string;
   onProgress(progress: Progress): void;
+  /** Aborts the load. It also aborts when a file cannot be opened, as libraries may wait for it forever. */
   signal: AbortSignal;
 }
 

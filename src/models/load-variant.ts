@@ -142,7 +142,8 @@ export class VariantLoader {
       readFiles.push({ file, blob: stored.blob });
       return stored.blob;
     };
-    const context = this.#context(options, async (path) => {
+    const signal = AbortSignal.any([options.signal, unusable.signal]);
+    const context = this.#context({ ...options, signal }, async (path) => {
       const file = variant.files.find((candidate) => candidate.path === path);
       if (!file) throw unlisted(variant, path);
       try {
@@ -154,7 +155,7 @@ export class VariantLoader {
     });
     // Stored bytes are hashed during the load, not before it, so that a warm start does not wait for the check.
     const loading = this.#engine(variant).load(variant, context);
-    // Some engines do not fail if a file cannot be fetched: transformers.js may wait forever.
+    // Some engines do not end when the signal aborts.
     const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
     if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
     isLoaded = engine.status === 'fulfilled';

@@ -35,8 +35,8 @@ async function loadEngine(
   const gpu = variant.backend === 'webgpu' ? await watchGpu() : null;
   if (variant.backend === 'webgpu' && !gpu) throw noGpu(variant);
   try {
-    const files = filesOf(variant, context);
-    const { worker, fingerprint } = await openOnnxWorker<typeof onnxWorker>(variant, context, files, {
+    const readFile = filesOf(variant, context);
+    const { worker, fingerprint } = await openOnnxWorker<typeof onnxWorker>(variant, context, readFile, {
       helper: 'onnx',
       load: (model, runtime, read) =>
         model.load(variant, graphOf(variant), dataFilesOf(variant), runtime, read),

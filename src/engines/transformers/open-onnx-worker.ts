@@ -1,11 +1,10 @@
 import { proxy, type Remote } from 'comlink';
 
-import { engineCrashed } from '#base';
 import { hasThreads, processors, openHelper, type EngineContext } from '#engine-kit';
 import { runtimeFiles, withThreads } from './runtime-files.ts';
 import type { OnnxVariant } from './transformers-files.ts';
 import type { Runtime } from './wasm-options.ts';
-import type { ModelFiles, ReadFile } from './weight-files.ts';
+import type { ReadFile } from './weight-files.ts';
 
 interface Options<Helper extends object> {
   helper: string;
@@ -23,7 +22,7 @@ interface Options<Helper extends object> {
 export async function openOnnxWorker<Helper extends object>(
   variant: OnnxVariant,
   { wasm, signal }: EngineContext,
-  { read, failed }: ModelFiles,
+  read: ReadFile,
   { helper, load, maxThreads = Infinity, lost }: Options<Helper>,
 ) {
   const files = runtimeFiles(variant);
@@ -33,11 +32,12 @@ export async function openOnnxWorker<Helper extends object>(
     return openHelper<Helper>(
       helper,
       (model) => load(model, runtime, proxy(read)),
-      AbortSignal.any([signal, failed, ...(lost ? [lost] : [])]),
+      lost ? AbortSignal.any([signal, lost]) : signal,
     );
   });
-  // A voice opens files after its load, too.
-  failed.addEventListener('abort', () => worker.end(engineCrashed(failed.reason)));
+  // A voice opens files after its load, too. transformers.js may wait forever for one that cannot be opened.
+  const end = () => worker.end(new Error('a file could not be opened', { cause: signal.reason }));
+  signal.addEventListener('abort', end);
   const backend = variant.backend === 'webgpu' ? 'webgpu' : `wasm-${threads}t`;
   return { worker, fingerprint: `${variant.name}-transformers-${backend}` };
 }

@@ -3,7 +3,7 @@ import type { LoadEngine } from '#engine-kit';
 import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
 import { loadFailure } from '../transformers/runtime-files.ts';
 import { voiceEngine } from './voice-engine.ts';
-import { watchReads } from '../transformers/weight-files.ts';
+import type { ReadFile } from '../transformers/weight-files.ts';
 import { fileOf, readTables } from './voice-files.ts';
 import type { voiceWorker } from './voice-worker.ts';
 
@@ -19,15 +19,15 @@ const nameOf = (path: string): string => {
 export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, context) => {
   const voices = new Map(Object.entries(variant.voices).map(([name, path]) => [name, nameOf(path)]));
   const shared = variant.network === undefined ? null : nameOf(variant.network);
-  const files = watchReads(async (name) => {
+  const read: ReadFile = async (name) => {
     if (name === 'config.json') return new Blob([CONFIG]);
     return FILE.test(name) ? fileOf(variant, context, name) : null;
-  });
+  };
   // A voice is opened at its first sentence, when a file that cannot be fetched would count as a crash.
   await Promise.all(variant.files.map(({ path }) => context.file(path)));
   const tables = await readTables(variant, context);
   try {
-    const { worker, fingerprint } = await openOnnxWorker<typeof voiceWorker>(variant, context, files, {
+    const { worker, fingerprint } = await openOnnxWorker<typeof voiceWorker>(variant, context, read, {
       helper: 'voice',
       load: async (voice, runtime, readFile) =>
         voice.load(variant.name, tables, runtime, readFile, shared, context.wasm('mp3-encoder.wasm')),

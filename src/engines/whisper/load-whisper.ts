@@ -26,11 +26,11 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
   // After several losses the browser may offer no GPU until it is restarted.
   const lacksGpu = async () => !(await requestAdapter(navigator.gpu).catch(() => null));
   if (backend === 'webgpu' && (await lacksGpu())) throw noGpu(variant);
-  const files = filesOf(variant, context);
+  const readFile = filesOf(variant, context);
   const dtype = buildsOf(variant, GRAPHS);
   let abilities: WhisperAbilities = { languages: [], timesWords: false };
   try {
-    const { worker, fingerprint } = await openOnnxWorker<typeof whisperWorker>(variant, context, files, {
+    const { worker, fingerprint } = await openOnnxWorker<typeof whisperWorker>(variant, context, readFile, {
       helper: 'whisper',
       load: async (model, runtime, read) => {
         abilities = await model.load(name, { device: backend, dtype }, runtime, read);
