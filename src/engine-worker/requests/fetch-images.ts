@@ -14,16 +14,15 @@ const ADDRESS = /^(?:https?:\/\/|\/(?!9j\/))/i;
 const FETCH_MS = 20_000;
 
 /**
- * Fetches a job's images in parallel, before the job takes a slot: a slow server must not hold one. The browser
- * keeps the files outside this worker's memory.
- * @returns a function that adds its file to an image. An image with a `data:` URL is returned unchanged.
+ * Fetches the files of a job's images in parallel, before the job takes a slot: a slow server must not hold one. The
+ * browser keeps the files outside this worker's memory. An image with a `data:` URL stays as it is.
  * @throws ServiceError 400 that names the part; the signal's reason
  */
 export async function fetchImages(
   images: readonly ChatImage[],
   origins: readonly string[],
   signal: AbortSignal,
-): Promise<(image: ChatImage) => ChatImage> {
+): Promise<void> {
   const excess = images[MAX_IMAGES];
   if (excess) throw invalidField(excess.param, `is one image too many: a request may have ${MAX_IMAGES}`);
   const remote = images.filter(({ url }) => !/^data:/i.test(url));
@@ -35,14 +34,10 @@ export async function fetchImages(
     if (fetchedBytes > MAX_FETCHED_BYTES) throw new ImageError(TOO_MANY_BYTES);
   };
   try {
-    const fetched = await Promise.all(
-      remote.map(async (image): Promise<[ChatImage, ChatImage]> => {
-        const file = await fetchImage(image, origins, count, until);
-        return [image, { ...image, file }];
-      }),
-    );
-    const withFile = new Map(fetched);
-    return (image) => withFile.get(image) ?? image;
+    const fetchFile = async (image: ChatImage): Promise<void> => {
+      image.file = await fetchImage(image, origins, count, until);
+    };
+    await Promise.all(remote.map(fetchFile));
   } catch (error) {
     failed.abort(error);
     signal.throwIfAborted();

@@ -4,6 +4,7 @@ import {
   estimateTokens,
   imagesOf,
   repeats,
+  type ChatImage,
   type ChatJob,
   type DecisionOption,
   type Constraint,
@@ -18,7 +19,6 @@ import {
 import { rank, type ModelManager } from '#models';
 import type { Origin } from '#protocol';
 import { POLICY, type LeaseOptions } from '#scheduling';
-import type { fetchImages } from './fetch-images.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '#engine-kit';
 
@@ -57,8 +57,15 @@ export type RunJob<K extends Kind> = (
   onPrefill: () => void,
 ) => AsyncIterable<EventOf<K>>;
 
-const fetchAll: typeof fetchImages = async (...args) =>
-  (await import('./fetch-images.ts')).fetchImages(...args);
+/** Fetches the files of a job's images. */
+async function withFiles<J>(
+  { job, imageOrigins }: { job: J; imageOrigins: readonly string[] },
+  images: readonly ChatImage[],
+  signal: AbortSignal,
+): Promise<J> {
+  if (images.length > 0) await (await import('./fetch-images.ts')).fetchImages(images, imageOrigins, signal);
+  return job;
+}
 
 const runOnEngine = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
   engine.run(...job);
@@ -67,17 +74,7 @@ const { work: WORK } = POLICY;
 
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
-    prepare: async ({ job, imageOrigins }, signal) => {
-      const images = imagesOf(job.input);
-      if (images.length === 0 || !('messages' in job.input)) return job;
-      const toFetched = await fetchAll(images, imageOrigins, signal);
-      const messages = job.input.messages.map((message) =>
-        'images' in message && message.images
-          ? { ...message, images: message.images.map(toFetched) }
-          : message,
-      );
-      return { ...job, input: { messages } };
-    },
+    prepare: (request, signal) => withFiles(request, imagesOf(request.job.input), signal),
     compile: withGrammar,
     run: (engine, job, ...args) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...args),
     work: ({ maxTokens = Infinity, countOnly, input }) =>
@@ -114,12 +111,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   },
   speech: { run: runOnEngine, hasLongParts: true, work: ({ text }) => text.length / WORK.speechCharacters },
   decision: {
-    prepare: async ({ job, imageOrigins }, signal) => {
-      const { images } = job.input;
-      if (!images) return job;
-      const toFetched = await fetchAll(images, imageOrigins, signal);
-      return { ...job, input: { ...job.input, images: images.map(toFetched) } };
-    },
+    prepare: (request, signal) => withFiles(request, request.job.input.images ?? [], signal),
     async *run(...args) {
       yield* (await import('#models/decide')).decide(...args);
     },

@@ -34,8 +34,13 @@ test('all images are fetched at once, and data URLs stay as they are', async () 
   });
   const data = dataUrl(picture);
   const images = imagesAt('/a.png', data, '/b.png', '/c.png');
-  const files = images.map(await fetchImages(images, [], never)).map(({ file }) => file?.size);
-  expect(files).toEqual([picture.length, undefined, picture.length, picture.length]);
+  await fetchImages(images, [], never);
+  expect(images.map(({ file }) => file?.size)).toEqual([
+    picture.length,
+    undefined,
+    picture.length,
+    picture.length,
+  ]);
 });
 
 test('all images of a request have 80 MB together at most', async () => {
@@ -57,7 +62,7 @@ test('all images of a request have 80 MB together at most', async () => {
     return new Response(body);
   });
   const urls = Array.from({ length: 5 }, (_, index) => `/${index}.png`);
-  await expect(fetchImages(imagesAt(...urls.slice(0, 4)), [], never)).resolves.toBeTypeOf('function');
+  await expect(fetchImages(imagesAt(...urls.slice(0, 4)), [], never)).resolves.toBeUndefined();
   read = 0;
   await expect(fetchImages(imagesAt(...urls), [], never)).rejects.toMatchObject({
     wire: { status: 400, param: 'part 4', type: 'invalid_request_error' },
