@@ -19,7 +19,7 @@ export class TransientStatusError extends ConnectionError {
   constructor(response: Response) {
     super(`the server answered ${response.status}`);
     this.response = response;
-    this.retryAfterMs = retryAfterMs(response.headers.get('retry-after'));
+    this.retryAfterMs = retryAfterMs(response.headers) ?? 0;
   }
 }
 
@@ -89,11 +89,13 @@ export function pauseBeforeRetry(failures: number, error: unknown): number {
   return Math.max(pause, Math.min(retryAfter, MAX_RETRY_AFTER_MS));
 }
 
-/** Parses `Retry-After`, which is in seconds or a date. */
-function retryAfterMs(header: string | null): number {
-  if (header === null) return 0;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+/** Reads how long a server asks to wait: in milliseconds, in seconds or as a date. Undefined: it does not. */
+export function retryAfterMs(headers: Headers): number | undefined {
+  const text = headers.get('retry-after') || 'none';
+  const seconds = Number(text) * 1000;
+  const waits = [headers.get('retry-after-ms') ?? Number.NaN, seconds, Date.parse(text) - Date.now()];
+  const wait = waits.map(Number).find(Number.isFinite);
+  return wait === undefined ? undefined : Math.max(0, wait);
 }
 
 export class IdleTimeoutError extends ConnectionError {}

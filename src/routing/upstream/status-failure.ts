@@ -1,4 +1,4 @@
-import type { ErrorCode, WireError, z } from '#base';
+import { retryAfterMs, type ErrorCode, type WireError, type z } from '#base';
 import { errorBodySchema, errorSchema } from './answer-schemas.ts';
 import { readJsonBody } from './read-answer.ts';
 import { upstreamError, UpstreamError } from './upstream-failures.ts';
@@ -29,8 +29,9 @@ export async function statusFailure(
 ): Promise<UpstreamError> {
   const { status, headers } = response;
   const isForClient = passThrough.includes(status);
-  const retryAfterMs = retryAfter(headers);
-  const more = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const askedMs = retryAfterMs(headers);
+  const waitMs = Math.min(askedMs ?? 0, MAX_RETRY_AFTER_MS);
+  const more = askedMs === undefined ? {} : { retryAfterMs: waitMs };
   if (!isForClient && !DESCRIBED.has(status)) {
     // Unread, it would hold one of the few connections that a browser opens to a host.
     void response.body?.cancel().catch(() => undefined);
@@ -40,7 +41,7 @@ export async function statusFailure(
   if (details instanceof UpstreamError) return details;
   const shown = isForClient || status === 429 ? status : 400;
   const [type, code] = kindOf(shown);
-  const isLongLimit = status === 429 && (retryAfterMs ?? 0) > LONG_RETRY_AFTER_MS;
+  const isLongLimit = status === 429 && waitMs > LONG_RETRY_AFTER_MS;
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
     (details.code as ErrorCode) || code,
@@ -89,15 +90,3 @@ async function readError(
     return error instanceof UpstreamError ? error : { message: '', code: '', param: '' };
   }
 }
-
-function retryAfter(headers: Headers): number | undefined {
-  const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (Number.isFinite(milliseconds)) return bounded(milliseconds);
-  const text = headers.get('retry-after');
-  if (!text) return undefined;
-  const seconds = Number(text);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
-  return Number.isFinite(wait) ? bounded(wait) : undefined;
-}
-
-const bounded = (ms: number): number => Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms));
