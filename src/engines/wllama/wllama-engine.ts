@@ -17,7 +17,14 @@ import {
   type ChatOpening,
   type Completion,
 } from '#chat-template';
-import { type Chunk, isCrowded, type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
+import {
+  type Chunk,
+  isCrowded,
+  type Llama,
+  type PromptImages,
+  RequestRejectedError,
+  ServerMemoryError,
+} from '#llama';
 import { completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { LabelScorer } from './label-scores.ts';
 import { asJobFailure, isTooLong } from './llama-failures.ts';
@@ -168,8 +175,8 @@ export class WllamaEngine implements Engine<'chat'> {
     const { contextLength } = this.traits;
     if (prompt.length <= contextLength || !this.#llama.isBusy()) return;
     try {
-      const tokens = await this.#countText(prompt, signal);
-      if (tokens !== null && tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
+      const tokens = await this.#countTokens(prompt, signal);
+      if (tokens >= contextLength) throw contextLengthExceeded(tokens, contextLength);
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
     }
@@ -178,11 +185,8 @@ export class WllamaEngine implements Engine<'chat'> {
   /** Computes the prompt only if counting its tokens requires it. */
   async *#count(prompt: string, run: Run): Events<'chat'> {
     const { images, signal } = run;
-    const { specialText } = this.#renderer;
     try {
-      if (specialText === null) throw new RequestRejectedError('no special token is known');
-      const placed = this.#images?.place(prompt, images);
-      const promptTokens = await this.#llama.count(prompt, specialText, signal, placed);
+      const promptTokens = await this.#countTokens(prompt, signal, this.#images?.place(prompt, images));
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
@@ -263,15 +267,17 @@ export class WllamaEngine implements Engine<'chat'> {
     images: number,
     signal: AbortSignal,
   ): Promise<ServiceError> {
-    const textTokens = (await this.#countText(this.#images?.withoutMarkers(prompt) ?? prompt, signal)) ?? 0;
+    const text = this.#images?.withoutMarkers(prompt) ?? prompt;
+    const textTokens = await this.#countTokens(text, signal).catch(() => 0);
     const imageUsage = { images, tokens: promptTokens - textTokens };
     return contextLengthExceeded(promptTokens, contextLength, imageUsage);
   }
 
-  /** Counts the tokens of a prompt without images; null if no special token is known, which counting requires. */
-  async #countText(prompt: string, signal: AbortSignal): Promise<number | null> {
+  /** @throws RequestRejectedError if no special token is known, which counting requires */
+  async #countTokens(prompt: string, signal: AbortSignal, images?: PromptImages): Promise<number> {
     const { specialText } = this.#renderer;
-    return specialText === null ? null : this.#llama.count(prompt, specialText, signal);
+    if (specialText === null) throw new RequestRejectedError('no special token is known');
+    return this.#llama.count(prompt, specialText, signal, images);
   }
 
   async unload(): Promise<void> {
