@@ -64,12 +64,13 @@ async function loadFiles(
   const gpu = await gpuCheck;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress({ phase: 'load', loadedBytes: totalBytes, totalBytes });
-  const language = languageOf(variant, blobs) ?? new Blob();
-  const traits = isEncoder(variant) ? null : await chatTraits(variant.name, language);
+  const model = blobs[variant.files.findIndex(({ role }) => role === undefined)] ?? new Blob();
+  const traits = isEncoder(variant) ? null : await chatTraits(variant.name, model);
 
   return loadFitting(
     halvedLengths(variant.contextLength),
-    (contextLength) => loadOnce({ ...variant, contextLength }, context, { blobs, gpu, traits, workers }),
+    (contextLength) =>
+      loadOnce({ ...variant, contextLength }, context, { blobs, model, gpu, traits, workers }),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
 }
@@ -93,6 +94,8 @@ const startWorker = async (context: EngineContext, gpuCheck: Promise<boolean>) =
 
 interface LoadParts {
   blobs: Blob[];
+  /** The file of the model itself, or the first part of it. */
+  model: Blob;
   gpu: boolean;
   traits: GgufTraits | null;
   workers: Workers;
@@ -101,7 +104,7 @@ interface LoadParts {
 async function loadOnce(
   variant: WllamaVariant,
   context: EngineContext,
-  { blobs, gpu, traits, workers }: LoadParts,
+  { blobs, model, gpu, traits, workers }: LoadParts,
 ): Promise<WllamaModel> {
   const { name, contextLength } = variant;
   const threads = threadCount();
@@ -122,7 +125,7 @@ async function loadOnce(
   const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
   const engine = llama.kernels ? `wllama-k${llama.kernels}` : 'wllama';
   try {
-    return await toEngine(llama, variant, { blobs, traits, workers }, `${name}-${engine}-${backend}`);
+    return await toEngine(llama, variant, { model, traits, workers }, `${name}-${engine}-${backend}`);
   } catch (error) {
     await llama.close();
     throw error;
@@ -135,12 +138,12 @@ type WllamaModel = Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>;
 async function toEngine(
   llama: Llama,
   variant: WllamaVariant,
-  { blobs, traits, workers }: Omit<LoadParts, 'gpu'>,
+  { model, traits, workers }: Omit<LoadParts, 'blobs' | 'gpu'>,
   fingerprint: string,
 ): Promise<WllamaModel> {
   const { dimensions, minDimensions, prefixes, contextLength } = variant;
   if (isEncoder(variant)) {
-    const { reserved } = await specialTokens(languageOf(variant, blobs) ?? new Blob(), -1, -1);
+    const { reserved } = await specialTokens(model, -1, -1);
     const common = { fingerprint, contextLength, reserved };
     if (variant.pooling === 'rank' || dimensions === undefined) {
       const { llamaReranker } = await import('./llama-reranker.ts');
@@ -149,12 +152,9 @@ async function toEngine(
     const { llamaEmbedder } = await import('./llama-embedder.ts');
     return llamaEmbedder(llama, { ...common, dimensions, ...omitNulls({ prefixes, minDimensions }) });
   }
-  const prompt = await chatPrompt(llama, languageOf(variant, blobs), traits, workers.template);
+  const prompt = await chatPrompt(llama, model, traits, workers.template);
   return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });
 }
-
-const languageOf = ({ files }: WllamaVariant, blobs: readonly Blob[]): Blob | undefined =>
-  blobs[files.findIndex(({ role }) => role === undefined)];
 
 /** Adapters by the names that wllama gives files: it numbers all but a projector, and llama.cpp reads a model of one file from the first. */
 function adaptersOf({ files }: WllamaVariant): Pick<Parameters, 'lora_adapters'> {
@@ -198,11 +198,11 @@ async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void>
 
 async function chatPrompt(
   { addsBos, bos, chatTemplate, eos, imageMarker }: Llama,
-  gguf: Blob | undefined,
+  model: Blob,
   traits: GgufTraits | null,
   worker: TemplateWorker | undefined,
 ): Promise<PromptRenderer> {
-  const tokens = gguf ? await specialTokens(gguf, bos, eos) : { bos: null, eos: null, reserved: [] };
+  const tokens = await specialTokens(model, bos, eos);
   const reserved = [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])];
   const template = chatTemplate || (traits?.chatTemplate ?? null);
   return new PromptRenderer({ template, tokens: { ...tokens, reserved }, addsBos }, worker);
