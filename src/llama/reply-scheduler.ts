@@ -248,13 +248,12 @@ export class ReplyScheduler {
     for (const reply of this.#replies.filter(isRunning)) await this.#drain(reply);
   }
 
-  /** Counts the tokens of a prompt that is longer than the context. */
+  /**
+   * Counts the tokens of a prompt that is longer than the context, by its rejection.
+   * @throws RequestRejectedError if the server reports no length
+   */
   async #refuse(prompt: string, images?: PromptImages): Promise<number> {
-    return this.#refusal(await this.#calls.begin({ prompt, n_predict: 0 }, images?.files));
-  }
-
-  /** Reads the length from a rejection. @throws RequestRejectedError if the server reports no length */
-  async #refusal(id: number): Promise<number> {
+    const id = await this.#calls.begin({ prompt, n_predict: 0 }, images?.files);
     try {
       // The server may assign the slot in a later step than the first.
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
