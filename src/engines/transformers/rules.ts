@@ -1,5 +1,4 @@
 import { z } from '#base/full-zod';
-import type { VariantBase } from '#catalog/rules';
 import {
   backend,
   type EmbeddingTraining,
@@ -7,6 +6,7 @@ import {
   type EngineRules,
   pooling,
   proportional,
+  type VariantBase,
   vectorLength,
 } from '#catalog/rules';
 

@@ -1,8 +1,7 @@
 import type { TransformersVariant } from './rules.ts';
 import { corruptFile, engineCrashed, serverError, ServiceError, abortable, withTimeout } from '#base';
 import { isOutOfMemory, outOfMemory, RestartableHelper, type EngineContext } from '#engine-kit';
-import type { FileFault, TokenizerShape, tokenizerWorker } from './tokenizer-worker.ts';
-import type { TokenizedText } from './transformers-engine.ts';
+import type { FileFault, TokenizedText, TokenizerShape, tokenizerWorker } from './tokenizer-worker.ts';
 import { folderOf, readTokenizerFiles } from './transformers-files.ts';
 
 /** Time limit for loading a tokenizer's files. A desktop reads 15 MB in 2.5 s; a phone may be 50 times as slow. */

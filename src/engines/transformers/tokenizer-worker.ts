@@ -2,7 +2,6 @@ import { Tokenizer } from '@huggingface/tokenizers';
 
 import { isObject, messageOf } from '#base';
 import { type PlainEncoder, type PlainTokenizer, plainEncoder } from './plain-encoder.ts';
-import type { TokenizedText } from './transformers-engine.ts';
 
 export interface TokenizerShape {
   /** Special tokens before a text, and `after` it. */
@@ -18,6 +17,9 @@ export interface FileFault {
   /** Message of the original error. */
   cause?: string;
 }
+
+/** Token ids of a text, special tokens included; only their number if they exceed the context. */
+export type TokenizedText = number[] | number;
 
 let loaded: { encode: PlainEncoder; shape: TokenizerShape } | null = null;
 

@@ -10,6 +10,7 @@ import {
   refuseOversizedInput,
   vectorFault,
 } from '../embedding-rules.ts';
+import type { TextTokenizer } from './text-tokenizer.ts';
 import { inParts, PartQueue, nextPart, type Parts } from '#scheduling';
 
 /**
@@ -75,17 +76,9 @@ export function chooseBatch<S extends Sequence>(
  */
 const ABANDONED_MS = 30_000;
 
-/** Token ids of a text, special tokens included; only their number if they exceed the context. */
-export type TokenizedText = number[] | number;
-
 /** Model and tokenizer, as batching uses them. */
 export interface Embedder {
-  tokenizer: {
-    /** @param cutTo maximum tokens of each text, which is cut to them and to the context @throws ServiceError */
-    tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]>;
-    /** Adds the special tokens to a client's ids; null if the vocabulary lacks one of the ids. */
-    wrap(ids: readonly number[]): number[] | null;
-  };
+  tokenizer: Pick<TextTokenizer, 'tokenize' | 'wrap'>;
   /** Computes one L2-normalised vector per sequence. */
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]>;
   /** Ends the workers of both. */
