@@ -1,6 +1,5 @@
 import { z } from '#base/full-zod';
-import type { VariantBase } from '#catalog/rules';
-import type { EngineRules } from '#catalog/rules';
+import type { EngineRules, VariantBase } from '#catalog/rules';
 
 /** Chat with the browser's own model (Prompt API, `LanguageModel`), which has no files (docs/capabilities.md). */
 export interface BuiltInVariant extends VariantBase {

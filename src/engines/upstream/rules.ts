@@ -1,6 +1,5 @@
 import { z } from '#base/full-zod';
-import type { VariantBase } from '#catalog/rules';
-import { type EngineRules, httpUrl, vectorLength } from '#catalog/rules';
+import { type EngineRules, httpUrl, type VariantBase, vectorLength } from '#catalog/rules';
 
 /** An OpenAI-compatible server. Its API key is passed to `start()`, never in the catalog. */
 export interface UpstreamVariant extends VariantBase {

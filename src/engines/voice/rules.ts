@@ -1,6 +1,5 @@
 import { z } from '#base/full-zod';
-import type { VariantBase } from '#catalog/rules';
-import { type EngineRules, proportional } from '#catalog/rules';
+import { type EngineRules, proportional, type VariantBase } from '#catalog/rules';
 
 /** Text to speech: a voice for each name, and the tables that turn English text into phonemes. */
 export interface VoiceVariant extends VariantBase {

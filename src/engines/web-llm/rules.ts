@@ -1,8 +1,6 @@
 import { serverError } from '#base';
 import { z } from '#base/full-zod';
-import type { VariantBase } from '#catalog/rules';
-import { weightPath } from '#catalog/rules';
-import { type EngineRules, httpUrl, proportional } from '#catalog/rules';
+import { type EngineRules, httpUrl, proportional, type VariantBase, weightPath } from '#catalog/rules';
 
 /** Chat in MLC's web-llm on WebGPU, from a folder with `mlc-chat-config.json` and a model library compiled to WASM. */
 export interface WebLlmVariant extends VariantBase {

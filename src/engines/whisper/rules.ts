@@ -1,5 +1,4 @@
-import type { VariantBase } from '#catalog/rules';
-import { backend, type EngineRules, proportional } from '#catalog/rules';
+import { backend, type EngineRules, proportional, type VariantBase } from '#catalog/rules';
 
 /** Speech to text with Whisper in ONNX: an encoder, and a decoder with a cache (`decoder_model_merged`). */
 export interface WhisperVariant extends VariantBase {

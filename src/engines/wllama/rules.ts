@@ -1,14 +1,16 @@
 import { z } from '#base/full-zod';
-import { hasProjector, type VariantBase, weightBytes } from '#catalog/rules';
 import {
   type EmbeddingTraining,
   embeddingTraining,
   type EngineRules,
+  hasProjector,
   type KvWindow,
   pooling,
   type SizedVariant,
+  type VariantBase,
   type VariantSampling,
   vectorLength,
+  weightBytes,
 } from '#catalog/rules';
 
 /** Chat, embeddings or reranking from a GGUF, in llama.cpp compiled to WASM. */
