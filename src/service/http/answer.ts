@@ -13,8 +13,8 @@ export interface AnswerFormat<Event> {
   readonly isLive?: true;
   /** Takes an event. @returns the text or bytes to send now, if any */
   event(event: Event): string | Uint8Array<ArrayBuffer>;
-  /** Text after the last event: of a whole answer all of it. */
-  end(): string | Promise<string>;
+  /** Text after the last event: of a whole answer all of it. Absent: none. */
+  end?(): string | Promise<string>;
   /** Encodes an error as an event of a stream, whose status has been sent already. The SDKs throw it. */
   failure?(error: ServiceError): string | Promise<string>;
   /** Ends the reply of a client that has left. */
@@ -173,7 +173,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
       this.#stopTimer();
       await this.#run.end();
     }
-    return this.#format.end();
+    return this.#format.end?.() ?? '';
   }
 
   /** @throws ServiceError for a whole answer that no engine has begun at the deadline */

@@ -68,7 +68,6 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
     type: TYPES[format],
     isLive: true,
     event: (event) => read(event) ?? '',
-    end: () => '',
   };
   const events: AnswerFormat<SpeechEvent> = {
     type: EVENT_STREAM,
@@ -85,7 +84,6 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
       };
       return dataEvent(delta);
     },
-    end: () => '',
     failure: dataEvent,
   };
   return respond(run, stream === 'sse' ? events : sound, (sink) => run.run(job, sink));

@@ -52,7 +52,6 @@ export async function createTranscription(
       const delta = deltaEvent(read(event));
       return event.type === 'done' ? delta + doneEvent(textOf(event.transcript), event.usage) : delta;
     },
-    end: () => '',
     failure: dataEvent,
   };
   const inOnePiece: AnswerFormat<TranscriptionEvent> = {
