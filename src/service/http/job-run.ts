@@ -72,6 +72,9 @@ export interface Admission<M extends Meter> {
   reserved: number | null;
 }
 
+/** Replaces the reserved tokens by the used ones. It never rejects. */
+type Settle = (used: number) => Promise<void>;
+
 /** Longest pause between two attempts at a full queue. */
 const MAX_PAUSE_MS = 5000;
 
@@ -84,32 +87,24 @@ export class JobRun<M extends Meter = Meter> {
   readonly model: ModelEntry;
   readonly meter: M;
   readonly isStreamed: boolean;
-  readonly #settle: (used: number) => Promise<void>;
+  readonly #settle: Settle;
   #timings: Timings | null = null;
 
   /** @throws ServiceError 404, 429; 400 for an image that the model cannot see */
-  static async admit<M extends Meter>(
-    exchange: Exchange,
-    { model: id, kind, meter, isStreamed, images: [image] = [], reserved }: Admission<M>,
-  ): Promise<JobRun<M>> {
+  static async admit<M extends Meter>(exchange: Exchange, admission: Admission<M>): Promise<JobRun<M>> {
     const { models, admitted } = exchange;
+    const { model: id, kind, images: [image] = [], reserved } = admission;
     const model = await requireModel(models, id, kind, admitted);
     if (image) await requireVision(models, model, image, admitted);
     const settle = reserved === null ? async () => {} : await reserve(exchange, reserved);
-    return new JobRun(exchange, model, meter, isStreamed, settle);
+    return new JobRun(exchange, model, admission, settle);
   }
 
-  private constructor(
-    exchange: Exchange,
-    model: ModelEntry,
-    meter: M,
-    isStreamed: boolean,
-    settle: (used: number) => Promise<void>,
-  ) {
+  private constructor(exchange: Exchange, model: ModelEntry, admission: Admission<M>, settle: Settle) {
     this.exchange = exchange;
     this.model = model;
-    this.meter = meter;
-    this.isStreamed = isStreamed;
+    this.meter = admission.meter;
+    this.isStreamed = admission.isStreamed;
     this.#settle = settle;
   }
 
@@ -223,12 +218,8 @@ async function requireVision(
   throw unsupported(image.param, `is an image, and ${id} does not see. Models that see: ${seeing}`);
 }
 
-/**
- * Reserves the request's tokens from the key's limit.
- * @returns a function that replaces the reserved tokens by the used ones; it never rejects
- * @throws ServiceError 429
- */
-async function reserve(exchange: Exchange, tokens: number): Promise<(used: number) => Promise<void>> {
+/** Reserves the request's tokens from the key's limit. @throws ServiceError 429 */
+async function reserve(exchange: Exchange, tokens: number): Promise<Settle> {
   const { admitted, dependencies } = exchange;
   const { exceeded, keyId } = admitted;
   const { keys } = dependencies;
