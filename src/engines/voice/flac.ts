@@ -96,22 +96,28 @@ function frame(samples: Int32Array, position: number): number[] {
   return out.bytes;
 }
 
+/** Fields of the only block before the frames, and their bits. */
+const HEADER = [
+  // The last block, of 34 bytes.
+  [0x80, 8],
+  [34, 24],
+  // Samples of a frame. Sizes of frames are unknown.
+  [16, 16],
+  [MAX_BLOCK, 16],
+  [0, 48],
+  // One channel, 16 bits a sample.
+  [VOICE_RATE, 20],
+  [0, 3],
+  [15, 5],
+  // Neither a count of samples nor their hash.
+  [0, 164],
+] as const;
+
 /** Beginning of a FLAC file whose length is not known yet. */
 export function flacHeader(): Bytes {
   const out = new BitWriter();
   for (const letter of 'fLaC') out.write(letter.charCodeAt(0), 8);
-  out.write(0x80, 8);
-  out.write(34, 24);
-  out.write(16, 16);
-  out.write(MAX_BLOCK, 16);
-  // Sizes of frames are unknown.
-  out.write(0, 48);
-  out.write(VOICE_RATE, 20);
-  // One channel, 16 bits a sample.
-  out.write(0, 3);
-  out.write(15, 5);
-  // Neither a count of samples nor their hash.
-  out.write(0, 164);
+  for (const [value, bits] of HEADER) out.write(value, bits);
   return Uint8Array.from(out.bytes);
 }
 
