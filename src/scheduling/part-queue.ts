@@ -1,12 +1,7 @@
 import { Executor } from './executor.ts';
-import { nextPart, type PartsView } from './policy.ts';
+import { nextPart, type Parts } from './policy.ts';
 
 let arrivals = 0;
-
-/** A request that is computed in parts. Several queues may share it: `arrived` is that at the first. */
-export interface Parts extends PartsView {
-  left: number;
-}
 
 export const inParts = (left: number): Parts => ({ left, arrived: arrivals++ });
 

@@ -258,10 +258,10 @@ function keepsFor({ job }: Since<JobView>, view: JobsView): number {
 }
 
 /** A request that is computed in parts, one at a time. */
-export interface PartsView {
+export interface Parts {
   /** Number of parts still to compute. */
-  readonly left: number;
-  /** Number of requests that arrived before. */
+  left: number;
+  /** Number of requests that arrived before. Several queues may share the request: the number is that at the first. */
   readonly arrived: number;
 }
 
@@ -272,7 +272,7 @@ export interface PartsView {
  * @param requests in the order in which they began to wait
  * @param computed number of parts computed before
  */
-export const nextPart = <Request extends PartsView>(
+export const nextPart = <Request extends Parts>(
   requests: readonly Request[],
   computed: number,
 ): Request | undefined =>
