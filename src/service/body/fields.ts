@@ -10,8 +10,9 @@ export const atLeastOne = z.nullish(z.int().check(z.gte(1)));
 export const flag = z.nullish(z.boolean());
 export const text = z.nullish(z.string());
 
-/** Maximum parts of a message: more than any context holds. */
+/** Maximum parts of a message, and messages or items of a request: more than any context holds. */
 const MAX_PARTS = 1024;
+export const MAX_ITEMS = 8192;
 
 /** Error for a part of another type. The types listed are those that the models here take. */
 export const typesError = (types: string) => ({

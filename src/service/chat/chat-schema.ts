@@ -5,6 +5,7 @@ import {
   choicesField,
   flag,
   foreignSchemas,
+  MAX_ITEMS,
   metadata,
   nestedFormat,
   reasoningEffort,
@@ -18,6 +19,7 @@ import {
 } from '../body/fields.ts';
 import { refusedConstraints, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
+import { MAX_TOOLS } from '../tools/tool-function.ts';
 import { chatToolChoice, chatTools, legacyFunctionCall, legacyFunctions } from '../tools/tool-schema.ts';
 
 /** Schema of a chat request. Unknown fields are ignored: newer SDKs send some. */
@@ -32,11 +34,6 @@ const imagePart = z.object({
  * name them.
  */
 const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
-
-/** Maximum messages of a request: more than any context holds. */
-const MAX_MESSAGES = 8192;
-/** Calls in one message; equals the maximum number of tools. */
-const MAX_CALLS = 128;
 
 const anyPart = z.discriminatedUnion(
   'type',
@@ -69,7 +66,7 @@ const message = z.discriminatedUnion('role', [
     content: z.nullish(assistantParts),
     refusal: text,
     name: text,
-    tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
+    tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_TOOLS))),
     function_call: z.nullish(called),
   }),
   z.object({ role: z.literal('tool'), content: resultParts, tool_call_id: z.string() }),
@@ -79,7 +76,7 @@ const message = z.discriminatedUnion('role', [
 /** Fields that the service itself enforces. */
 const enforced = {
   model: z.string(),
-  messages: z.array(message).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
+  messages: z.array(message).check(z.minLength(1), z.maxLength(MAX_ITEMS)),
   n: choicesField,
   max_tokens: atLeastOne,
   max_completion_tokens: atLeastOne,

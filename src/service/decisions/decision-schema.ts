@@ -3,6 +3,7 @@ import {
   callText,
   customCallItem,
   functionCallItem,
+  MAX_ITEMS,
   messageItem,
   refusalPart,
   text,
@@ -16,8 +17,6 @@ import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 const MAX_QUESTIONS = 400;
 const MAX_CHOICES = 255;
 const MAX_LEVELS = 10;
-/** Maximum items: more than any context holds. */
-const MAX_ITEMS = 8192;
 const MAX_LABEL_CHARACTERS = 256;
 
 const textPart = z.object({ type: z.literal('input_text'), text: z.string() });

@@ -7,6 +7,7 @@ import {
   flag,
   flatFormat,
   functionCallItem,
+  MAX_ITEMS,
   messageItem,
   metadata,
   reasoningEffort,
@@ -23,8 +24,6 @@ import { inputTools, responseToolChoice, responseTools } from '../tools/tool-sch
 
 /** Schema of a request to /v1/responses. Unknown fields are ignored. */
 
-/** Maximum items: more than any context holds. */
-const MAX_ITEMS = 8192;
 /** OpenAI's values. All but the last concern tools and states that no reply has here. */
 const INCLUDES = [
   'file_search_call.results',
