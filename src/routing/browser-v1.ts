@@ -146,11 +146,21 @@ function announceStatus(scope: string): () => void {
   return () => channel.postMessage({ version: PROTOCOL_VERSION, status: NO_ENGINE } satisfies StatusMessage);
 }
 
-/** Publishes request log entries to all tabs. A message that no tab reads costs some microseconds. */
+/** How long request log entries wait, in milliseconds: an answer or a first token does not wait for them then. */
+const LOG_DELAY_MS = 10;
+
+/** Publishes the latest request log entry of each request to all tabs. */
 function publishRequest(scope: string): (entry: RequestLogEntry) => void {
   const channel = new BroadcastChannel(requestLogChannel(scope));
+  const changed = new Map<string, RequestLogEntry>();
+  const publish = (): void => {
+    for (const entry of changed.values())
+      channel.postMessage({ version: PROTOCOL_VERSION, entry } satisfies RequestLogMessage);
+    changed.clear();
+  };
   return (entry) => {
-    channel.postMessage({ version: PROTOCOL_VERSION, entry } satisfies RequestLogMessage);
+    if (changed.size === 0) setTimeout(publish, LOG_DELAY_MS);
+    changed.set(entry.id, entry);
     if (entry.totalMs !== null) showRequest(entry, entry.totalMs);
   };
 }

@@ -1,14 +1,22 @@
 import { KINDS } from '#jobs';
 import type { Catalog } from '#catalog';
 import { readFacts, type Copies } from '#database';
-import { engineLock, queryLocks, type ModelFacts } from '#protocol';
+import { engineLock, queryLocks, whenReleased, type ModelFacts } from '#protocol';
 import type { Servers } from './servers.ts';
 
 type Facts = ReadonlyMap<string, ModelFacts>;
 
+/** Epoch of an engine that lives; empty once it has ended. A query of the locks for each request takes longer. */
+let living = '';
+
 async function isAlive(epoch: string, locks: LockManager): Promise<boolean> {
+  if (epoch === living) return true;
   const { held = [] } = await queryLocks(locks);
-  return held.some(({ name }) => name === engineLock(epoch));
+  if (!held.some(({ name }) => name === engineLock(epoch))) return false;
+  living = epoch;
+  const forget = (): void => void (living === epoch && (living = ''));
+  whenReleased(locks, engineLock(epoch)).then(forget, forget);
+  return true;
 }
 
 /**

@@ -8,6 +8,9 @@ interface ClientList {
   get(id: string): Promise<unknown>;
 }
 
+/** Clients that have been listed: their next requests begin without a lookup. */
+const listed = new Set<string>();
+
 /**
  * Aborts when the page or worker that sent a request is gone. Before the headers are sent, browsers do not
  * tell the service worker; after them, Chromium keeps the stream of a page in the back/forward cache open for
@@ -24,18 +27,20 @@ export function watchClient(
   let stopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  async function poll(nextMs: number): Promise<void> {
-    const client = await find(clients, id);
+  async function poll(nextMs: number, isListed = false): Promise<void> {
+    const client = isListed || (await find(clients, id));
     if (stopped) return;
     if (client === undefined && seen) {
+      listed.delete(id);
       gone.abort(new DOMException('The client is gone.', 'AbortError'));
       return;
     }
+    if (client) listed.add(id);
     seen ||= Boolean(client);
     timer = setTimeout(() => void poll(POLL_INTERVAL_MS), nextMs);
   }
   // Polls at once: the client may leave before the first interval is over.
-  void poll(FIRST_POLL_MS);
+  void poll(FIRST_POLL_MS, listed.has(id));
 
   return {
     gone: gone.signal,
@@ -51,12 +56,8 @@ export function watchClient(
 const looks = new Map<string, Promise<unknown>>();
 
 function find(clients: ClientList, id: string): Promise<unknown> {
-  const known = looks.get(id);
-  if (known) return known;
-  const look = clients
-    .get(id)
-    .catch(() => null)
-    .finally(() => looks.delete(id));
+  const ask = (): Promise<unknown> => clients.get(id).catch(() => null);
+  const look = looks.get(id) ?? ask().finally(() => looks.delete(id));
   looks.set(id, look);
   return look;
 }
@@ -71,11 +72,7 @@ const GRACE_S = 2;
 export function watchLimit({ headers }: Request): ClientWatch {
   const seconds = headers.get('x-stainless-timeout') ?? '';
   const limit = new AbortController();
-  const timer = /^\d{1,6}$/.test(seconds)
-    ? setTimeout(
-        () => limit.abort(new DOMException('The time is over.', 'TimeoutError')),
-        (Number(seconds) + GRACE_S) * 1000,
-      )
-    : undefined;
+  const end = (): void => limit.abort(new DOMException('The time is over.', 'TimeoutError'));
+  const timer = /^\d{1,6}$/.test(seconds) ? setTimeout(end, (Number(seconds) + GRACE_S) * 1000) : undefined;
   return { gone: limit.signal, stop: () => clearTimeout(timer) };
 }

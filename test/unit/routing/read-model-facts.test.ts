@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
 import { storeFacts, writeSettings } from '../../../src/database/database.ts';
@@ -20,7 +20,9 @@ beforeEach(async () => {
 
 test('a model is loaded while its engine lives', async () => {
   const release = await holdLock(locks, engineLock('now'));
-  expect((await readDeviceFacts(scope, locks)).get('m')).toEqual(facts);
+  const query = vi.spyOn(locks, 'query');
+  for (let i = 0; i < 2; i++) expect((await readDeviceFacts(scope, locks)).get('m')).toEqual(facts);
+  expect(query).toHaveBeenCalledTimes(1);
   release();
   await locks.request(engineLock('now'), () => undefined);
   expect((await readDeviceFacts(scope, locks)).get('m')).toEqual({ ...facts, loaded: false });

@@ -35,12 +35,13 @@ test('a client that leaves later is noticed within a second', async () => {
 });
 
 test('a client with many requests is looked for once at a time', async () => {
-  listed.add('page');
   looks = 0;
-  const watches = Array.from({ length: 200 }, () => watchClient(clients, 'page'));
+  listed.add('crowd');
+  const watches = Array.from({ length: 200 }, () => watchClient(clients, 'crowd'));
   await vi.advanceTimersByTimeAsync(10);
+  watches.push(watchClient(clients, 'crowd'));
   expect(looks).toBe(1);
-  listed.delete('page');
+  listed.delete('crowd');
   await vi.advanceTimersByTimeAsync(250);
   expect(watches.every(({ gone }) => gone.aborted)).toBe(true);
 });
