@@ -80,10 +80,9 @@ export class ModelManager {
   /** Returns the variant that answers for this id: the first that has not failed, or else the first. */
   loadedModel(id: string, kind?: Kind, limit: VariantFilter = {}): LoadedModel {
     const model = this.#model(id, kind);
-    const plan = this.#plans.get(id);
-    const loadedModels = this.#allowed(model, limit, plan?.candidates);
+    const loadedModels = this.#allowed(model, limit, this.#candidates(id));
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
-    if (!loadedModel) throw noVariant(id, plan?.reasons ?? [], limit.deviceOnly);
+    if (!loadedModel) throw noVariant(id, this.#plans.get(id)?.reasons ?? [], limit.deviceOnly);
     return loadedModel;
   }
 
@@ -165,7 +164,7 @@ export class ModelManager {
 
   /** Names of the model's later variants that the request may use. */
   after(id: string, { name }: Variant, limit: VariantFilter): string[] {
-    const candidates = this.#allowed(this.#model(id), limit, this.#plans.get(id)?.candidates);
+    const candidates = this.#allowed(this.#model(id), limit, this.#candidates(id));
     const names = candidates.map(({ variant }) => variant.name);
     return names.slice(names.indexOf(name) + 1);
   }
@@ -173,7 +172,7 @@ export class ModelManager {
   /** Whether the browser's own model is a variant but not a candidate. It may be available by now. */
   #lacksExternal({ id, variants }: CatalogModel): boolean {
     const external = variants.find((variant) => !hasWeights(variant));
-    return external !== undefined && !this.#plans.get(id)?.candidates.includes(external);
+    return external !== undefined && !this.#candidates(id)?.includes(external);
   }
 
   /** Records that this device cannot run a variant, so that it is not tried a second time. */
@@ -226,7 +225,7 @@ export class ModelManager {
 
   /** Name of the variant that answers for a model, or would; undefined if none is chosen yet. */
   chosen(id: string): string | undefined {
-    const candidates = this.#plans.get(id)?.candidates ?? [];
+    const candidates = this.#candidates(id) ?? [];
     const working = candidates.find(({ name }) => this.#loadedModels.get(name)?.state !== 'failed');
     return (working ?? candidates[0])?.name;
   }
@@ -248,19 +247,25 @@ export class ModelManager {
     return facts;
   }
 
+  /** What a model may load, once it is planned. A plan without candidates is kept only for its reasons. */
+  #candidates(id: string): Variant[] | undefined {
+    const plan = this.#plans.get(id);
+    return plan?.candidates.length ? plan.candidates : undefined;
+  }
+
   /** Plans a model. The plan is kept until a failure, so that the variant does not change between requests. */
   async #planned(model: CatalogModel): Promise<Plan> {
     const known = this.#plans.get(model.id);
-    if (known) return known;
+    if (known && this.#candidates(model.id)) return known;
     const plan = await this.#options.plan(model, this.#faults);
-    if (plan.candidates.length > 0) this.#plans.set(model.id, plan);
+    this.#plans.set(model.id, plan);
     return plan;
   }
 
   status(): ModelStatus[] {
     return this.#catalog.models.map((model) => {
       const plan = this.#plans.get(model.id);
-      const variants = plan?.candidates ?? model.variants;
+      const variants = this.#candidates(model.id) ?? model.variants;
       const loadedModels = variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []);
       return modelStatus(model, plan, loadedModels, this.#options.variantDetails);
     });

@@ -76,7 +76,7 @@ function reasonsAfterLoad(
 
 /** @param deviceOnly whether the request, or its key, is limited to variants that run on this device */
 export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly = false): ServiceError {
-  const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+  const why = reasons.map(({ variant, reason }) => `${variant}: ${reason}`).join('; ');
   const way = why
     ? 'Use another model.'
     : 'If a server runs it, build the service worker with localtext({ servers: true }), or use another model.';
