@@ -25,22 +25,24 @@ export function showUpdate(
   const button = document.createElement('button');
   button.type = 'button';
   button.textContent = 'Reload';
-  let problem: string | null = null;
+  let message = 'A new version is ready.';
 
   const change = (): void => {
     const { status } = store.getState();
     if (!status?.updateWaiting && !status?.buildReplaced) return;
-    text.textContent = problem ?? 'A new version is ready.';
+    text.textContent = message;
     if (!element.contains(text)) element.replaceChildren(text, button);
   };
   button.addEventListener('click', () => {
     button.disabled = true;
+    message = 'The new version starts when the running requests end…';
+    change();
     store
       .start()
       .then((localtext) => localtext.update())
       .then(() => location.reload())
       .catch((error: unknown) => {
-        problem = error instanceof Error ? error.message : String(error);
+        message = error instanceof Error ? error.message : String(error);
         button.disabled = false;
         change();
       });

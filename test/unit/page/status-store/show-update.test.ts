@@ -50,6 +50,7 @@ test('a new build is said once it waits, and a click switches to it and reloads'
   const [text, button] = element.children;
   expect([text?.textContent, button?.textContent]).toEqual(['A new version is ready.', 'Reload']);
   button?.dispatchEvent(new Event('click'));
+  expect(text?.textContent).toBe('The new version starts when the running requests end…');
   await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
   expect(fake.update).toHaveBeenCalledOnce();
 });
