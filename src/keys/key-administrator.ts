@@ -34,7 +34,10 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 
 const RULES: Record<keyof IssueOptions, Rule> = {
   label: [(value) => isText(value) && value.trim() !== '', 'must name the application that the key is for'],
-  expiresAt: [orAbsent(Number.isFinite), 'must be a time in milliseconds since 1970'],
+  expiresAt: [
+    orAbsent((value) => Number.isFinite(value) && Number(value) > Date.now()),
+    'must be a time in the future, in milliseconds since 1970',
+  ],
   models: [
     orAbsent((value) => Array.isArray(value) && value.every(isText)),
     'must be an array of model ids; leave it out to allow all models',

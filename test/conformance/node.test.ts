@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fakeService, type FakeService } from '../support/fake-service.ts';
 import type { Answer, CaseRequest } from './conformance-case.ts';
 import { cases } from './cases.ts';
@@ -15,7 +15,9 @@ beforeAll(async () => {
   await service.keys.revoke(revoked.id);
   keys['good'] = service.key;
   keys['revoked'] = revoked.key;
+  vi.useFakeTimers({ now: 0, toFake: ['Date'] });
   keys['expired'] = (await service.keys.issue({ label: 'expired', expiresAt: 1 })).key;
+  vi.useRealTimers();
   keys['only-indigo-owl-4'] = (await service.keys.issue({ label: 'one', models: ['indigo-owl-4'] })).key;
 });
 

@@ -203,6 +203,7 @@ describe('keys', () => {
   test.each([
     ['label', ''],
     ['expiresAt', NaN],
+    ['expiresAt', DAY],
     ['models', 'amber-phoenix-4'],
     ['limit', { inFlight: 1 }],
     ['limits.requestsPerMinute', { requestsPerMinute: 0 }],
