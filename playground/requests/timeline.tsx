@@ -57,8 +57,8 @@ function LaneRow({ lane, place, now }: LaneProps) {
     <div class="timeline-lane">
       {lane.map(({ id, model, startedAt, queueMs, firstTokenMs, totalMs }) => {
         const end = startedAt + (totalMs ?? now - startedAt);
-        const taken = startedAt + (queueMs ?? 0);
-        const began = startedAt + (firstTokenMs ?? end - startedAt);
+        const taken = queueMs === null ? end : startedAt + queueMs;
+        const began = firstTokenMs === null ? end : startedAt + firstTokenMs;
         return (
           <span key={id} data-hue={hueOf(model ?? '')} title={`${model ?? ''} ${duration(end - startedAt)}`}>
             <Bar kind="queue" from={place(startedAt)} to={place(taken)} />

@@ -162,4 +162,15 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     expect(text?.includes('no SharedArrayBuffer')).toBe(!shared);
     expect(await tab.evaluate(() => window.faults)).toEqual([]);
   });
+
+  test('a chat that waits for its model is drawn as one that waits', async () => {
+    await show('chat', 'Chat');
+    await tab.evaluate(() => document.querySelector<HTMLElement>('.starters button')?.click());
+    await show('requests', 'Requests');
+    const widths = await waitFor(tab, () => {
+      const bars = [...document.querySelectorAll('.timeline-bar')].map((bar) => bar.clientWidth);
+      return (bars[0] ?? 0) > 5 ? bars : null;
+    });
+    expect(widths?.slice(1)).toEqual([1, 1]);
+  });
 });

@@ -9,7 +9,7 @@ const LOGGED_URL_CHARACTERS = 2048;
 type Publish = (entry: RequestLogEntry) => void;
 type Asked = Pick<RequestLogEntry, 'id' | 'requestId' | 'method' | 'path' | 'client'>;
 
-/** Log entry of one request, published when its body is read, at its first token and at its end. */
+/** Log entry of one request, published when its body is read, when an engine begins, at its first token and at its end. */
 export class RequestTrace {
   readonly #publish: Publish;
   readonly #began = performance.now();
@@ -79,7 +79,10 @@ export class RequestTrace {
 
   /** An engine has begun with the request. */
   accepted(): void {
-    this.#entry.queueMs ??= this.passedMs;
+    if (this.#entry.queueMs !== null) return;
+    this.#entry.queueMs = this.passedMs;
+    // The headers of a stream come with it or were sent before.
+    if (!this.#entry.streamed || this.#entry.status !== null) this.#tell();
   }
 
   /** A token has been generated. `text`: its part of the answer's first choice. */
