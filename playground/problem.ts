@@ -13,7 +13,8 @@ const SAID: Record<string, string> = {
     'This browser does not let the page store data. Allow it, or leave the private window.',
   out_of_memory:
     'This device has too little memory for the model. Close other tabs, or choose a smaller model.',
-  model_unavailable: 'This device cannot run this model. Choose another one.',
+  model_unavailable:
+    'This device cannot run this model, or its weights are out of reach. Choose another one.',
   device_unsupported: 'This device cannot run this model. Choose another one.',
   device_lost: 'The graphics processor stopped. Try again.',
   model_load_failed: 'The model could not be loaded. Close other tabs, and try again.',

@@ -180,14 +180,19 @@ function EstimateFacts({ variant, isAdded, estimates }: Estimated) {
 
 /** Shows the weights of a model whose variant is not chosen yet, or is not in the catalog. */
 function OtherWeights({ id, status }: Facts) {
-  const isBuiltIn = status?.reasons?.find(({ chosen }) => chosen)?.engine === 'built-in';
+  const reasons = status?.reasons ?? [];
+  const chosen = reasons.find((reason) => reason.chosen);
+  const [isBuiltIn, isNone] = [chosen?.engine === 'built-in', reasons.length > 0 && !chosen];
+  const { variants = [] } = catalogModel(id) ?? {};
+  const other = isNone
+    ? 'none that can run here now'
+    : `one of ${variants.length} variants, chosen when it loads`;
   return (
     <>
       <dt>Weights</dt>
       <dd class="quiet">
-        {isBuiltIn
-          ? 'the browser’s own model'
-          : `one of ${catalogModel(id)?.variants.length ?? 0} variants, chosen when it loads`}
+        {isBuiltIn ? 'the browser’s own model' : other}
+        {isNone && <WhyThese model={id} reasons={reasons} />}
       </dd>
     </>
   );

@@ -17,7 +17,7 @@ export function WhyThese({ model, reasons }: { model: string; reasons: VariantRe
         </p>
       )}
       {others.length > 0 && (
-        <details open={hubAllowed.value}>
+        <details open={hubAllowed.value || others.length === reasons.length}>
           <summary>Passed over: {others.length}</summary>
           <ul class="passed-over small quiet">
             {others.map(({ variant, reason }) => (
