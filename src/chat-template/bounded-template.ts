@@ -138,14 +138,11 @@ export class BoundedTemplate {
   }
 }
 
+const CONSTANTS = { false: false, true: true, none: null, False: false, True: true, None: null };
+
 /** Jinja's global names, with a bounded `range()`. */
 const globals = {
-  false: false,
-  true: true,
-  none: null,
-  False: false,
-  True: true,
-  None: null,
+  ...CONSTANTS,
   raise_exception: (why: string): never => {
     throw new Error(why);
   },
@@ -200,8 +197,13 @@ function toInput(value: unknown): Value {
   if (Array.isArray(value)) return new ListValue(value.map(toInput));
   if (typeof value !== 'object' || value === null) return toValue(value);
   const entries = entriesOf(value as Record<string, unknown>);
-  return new ObjectValue(new Map(entries.map(([key, item]) => [key, toInput(item)])));
+  const toMember = (key: string, item: unknown) =>
+    key === 'content' && item === null ? NO_CONTENT : toInput(item);
+  return new ObjectValue(new Map(entries.map(([key, item]) => [key, toMember(key, item)])));
 }
+
+/** Content of a message with calls alone. It is shown as nothing, so that templates may show it before the calls. */
+const NO_CONTENT = toValue(null);
 
 const ROUNDED = 'it computes with whole numbers beyond 2^53, which would be rounded';
 
@@ -232,6 +234,9 @@ function exactNumber(text: string): Value {
   return Object.assign(new NumberValue(new WrittenNumber(text)), { toString: () => text });
 }
 
+/** Statements, whose value is null. */
+const SILENT = /^(?:Comment|Macro|Set)$/;
+
 /** Types whose values the library converts to text differently from Python, or not at all. */
 const WRITTEN = /^(?:Array|Boolean|Null|Object|Tuple|Undefined)Value$/;
 
@@ -239,6 +244,9 @@ const WRITTEN = /^(?:Array|Boolean|Null|Object|Tuple|Undefined)Value$/;
 const classOf = (value: unknown) => toValue(value).constructor as new (inner: unknown) => Value;
 const ListValue = classOf([]);
 const ObjectValue = classOf({});
+
+const isNumeric = (value: unknown): value is number | bigint =>
+  /^(?:bigint|boolean|number)$/.test(typeof value);
 
 class BoundedInterpreter extends Interpreter {
   readonly #bounds: Bounds;
@@ -269,9 +277,8 @@ class BoundedInterpreter extends Interpreter {
     this.#measure(value);
     if (value.type === 'IntegerValue' && isRounded(value.value)) throw new Error(ROUNDED);
     if (node?.[COMPARED]) return this.#unmarked(value);
-    // The library shows nothing for null, which replaces the content of calls.
-    const isWritten = node?.[SHOWN] && value.type !== 'NullValue' && WRITTEN.test(value.type);
-    return isWritten ? this.#toText(value) : value;
+    const isWritten = node?.[SHOWN] && !SILENT.test(node.type) && WRITTEN.test(value.type);
+    return isWritten && value !== NO_CONTENT ? this.#toText(value) : value;
   }
 
   /**
@@ -291,6 +298,22 @@ class BoundedInterpreter extends Interpreter {
     if (inner instanceof Map && [...inner.keys()].some((key) => MARKED.test(String(key))))
       return new ObjectValue(new Map([...inner.keys()].map((key) => [plain(String(key)), value])));
     return value;
+  }
+
+  /** Whether two values are equal in Python. */
+  #areEqual(left: Value, right: Value | undefined): boolean {
+    if (!right) return false;
+    this.#spend(1);
+    const [a, b] = [left, right].map((value) => this.#unmarked(value).value as unknown);
+    if (isNumeric(a) && isNumeric(b)) return a <= b && a >= b;
+    if (left.type !== right.type) return false;
+    if (Array.isArray(a) && Array.isArray(b))
+      return a.length === b.length && a.every((item, at) => this.#areEqual(item as Value, b[at] as Value));
+    if (left.type !== 'ObjectValue') return a === b;
+    const [items, others] = [left.value, right.value] as [Map<string, Value>, Map<string, Value>];
+    return (
+      items.size === others.size && [...items].every(([key, item]) => this.#areEqual(item, others.get(key)))
+    );
   }
 
   /** Converts a value to text as Python does. */
@@ -320,6 +343,9 @@ class BoundedInterpreter extends Interpreter {
   #operate({ kind, name, operand, args, otherwise }: Operation, environment: Environment): Value {
     const scope = new Environment(environment);
     const held = scope.setVariable(HELD, this.evaluate(operand, environment));
+    if (kind === 'attribute' && held.type === 'ObjectValue') return held.builtins.get(name) ?? held;
+    if (kind === 'equality')
+      return toValue(this.#areEqual(held, this.evaluate(args[0], environment)) === (name === '=='));
     if (kind === 'list filter') {
       const list = scope.setVariable(HELD, this.#withoutText(held));
       const filter = LIST_FILTERS.get(name);
@@ -334,7 +360,7 @@ class BoundedInterpreter extends Interpreter {
       return kind === 'operator' && name === '%' ? this.#withSign(value, args[0], environment) : value;
     }
     const values = this.#arguments(name, args, environment).map(
-      (value) => value && unwrapped(name === '%' ? this.#toText(value) : value),
+      (value) => value && unwrapped(/^(?:%|format)$/.test(name) ? this.#toText(value) : value),
     );
     return toValue(this.#textOperation(kind, name, text, values));
   }

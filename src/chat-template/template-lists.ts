@@ -69,6 +69,15 @@ function map(
   return of.toList(each(values, args, (item, filterArgs) => filterNode(name, item, filterArgs), of));
 }
 
+/** The least or greatest of numbers. */
+const extreme =
+  (choose: (...numbers: number[]) => number): ListFilter =>
+  (values) => {
+    const numbers = values.map(({ value }) => (typeof value === 'string' ? Number.NaN : Number(value)));
+    if (numbers.some(Number.isNaN)) throw new Error('min and max compare numbers alone');
+    return values[numbers.indexOf(choose(...numbers))];
+  };
+
 /** List filters that the library lacks, or supports only with some arguments. */
 export const LIST_FILTERS: ReadonlyMap<string, ListFilter> = new Map<string, ListFilter>([
   ['select', select(false, true)],
@@ -76,4 +85,6 @@ export const LIST_FILTERS: ReadonlyMap<string, ListFilter> = new Map<string, Lis
   ['selectattr', select(true, true)],
   ['rejectattr', select(true, false)],
   ['map', map],
+  ['max', extreme(Math.max)],
+  ['min', extreme(Math.min)],
 ]);

@@ -48,7 +48,7 @@ export interface Node {
 
 /** An operation of a template that the library does not support. */
 export interface Operation {
-  kind: 'method' | 'text filter' | 'list filter' | 'operator' | 'to text';
+  kind: 'attribute' | 'equality' | 'method' | 'text filter' | 'list filter' | 'operator' | 'to text';
   name: string;
   /** The text or list to operate on. */
   operand: Node;
@@ -101,8 +101,7 @@ const OPERATORS = new Map([
   ['ge', '>='],
   ['in', 'in'],
 ]);
-const SYMBOLS = [...OPERATORS.values()];
-const COMPARISONS: ReadonlySet<string> = new Set([...SYMBOLS, 'not in']);
+const COMPARISONS: ReadonlySet<string> = new Set([...OPERATORS.values(), 'not in']);
 const isOwnTest = (name: string): boolean => name === 'float' || OPERATORS.has(name);
 
 const NOT = 'not ';
@@ -117,12 +116,8 @@ function withArgumentsOfTests(tokens: Tokens): Tokens {
     if (!token) break;
     const isNegated = tokens[at + 1]?.value === 'not';
     const test = tokens[at + (isNegated ? 2 : 1)];
-    if (
-      !isWord(token, 'is') ||
-      before?.type === 'Dot' ||
-      test?.type !== 'Identifier' ||
-      !isOwnTest(test.value)
-    ) {
+    const isTest = isWord(token, 'is') && before?.type !== 'Dot' && test?.type === 'Identifier';
+    if (!isTest || !isOwnTest(test.value)) {
       read.push(token);
       continue;
     }
@@ -202,13 +197,9 @@ function allowNumberKeys(node: Node): void {
 
 const KNOWN_KEYS = new Set(['SliceExpression', 'StringLiteral']);
 
-const ALIASES = new Map([
-  ['count', 'length'],
-  ['d', 'default'],
-  ['e', 'escape'],
-]);
+const ALIASES = new Map(Object.entries({ count: 'length', d: 'default', e: 'escape' }));
 /** Filters of lists, which take a text as the list of its characters. The library has those that `LIST_FILTERS` lacks. */
-const TAKES_LIST = /^(?:(?:select|reject)(?:attr)?|map|first|last|list|sort|unique)$/;
+const TAKES_LIST = /^(?:(?:select|reject)(?:attr)?|map|first|last|list|max|min|sort|unique)$/;
 
 function allowFilter(node: Node): void {
   const { operand, filter } = node;
@@ -245,10 +236,17 @@ function allowCall(node: Node): void {
   else if (callee?.type === 'MemberExpression' && !callee.computed) allowMethod(node, callee, args);
 }
 
+/** Methods of dictionaries, which a key of the same name does not hide. */
+const DICTIONARY_METHODS = /^(?:get|items|keys|values)$/;
+
 function allowMethod(node: Node, callee: Node, args: Node[]): void {
   const { object, property } = callee;
   const method = property?.value;
   if (!object || typeof method !== 'string') return;
+  if (DICTIONARY_METHODS.test(method)) {
+    const otherwise = { ...callee, object: identifier(HELD) };
+    callee[OPERATION] = { kind: 'attribute', name: method, operand: object, args: [], otherwise };
+  }
   if (TEXT_METHODS.has(method) && (args.length > 0 || !method.endsWith('strip'))) {
     const otherwise = { ...node, callee: { ...callee, object: identifier(HELD) } };
     node[OPERATION] = { kind: 'method', name: method, operand: object, args, otherwise };
@@ -267,7 +265,9 @@ function allowOperator(node: Node): void {
   const { left, right, operator } = node;
   const name = operator?.value ?? '';
   if (!left || !right) return;
-  if (COMPARISONS.has(name)) for (const operand of [left, right]) operand[COMPARED] = true;
+  if (name === '==' || name === '!=')
+    node[OPERATION] = { kind: 'equality', name, operand: left, args: [right], otherwise: node };
+  else if (COMPARISONS.has(name)) for (const operand of [left, right]) operand[COMPARED] = true;
   if (name === '~') Object.assign(node, { left: written(left), right: written(right) });
   if (!['%', '*'].includes(name)) return;
   const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];
@@ -296,7 +296,7 @@ function replace(node: Node, by: Node): void {
 export function testNode(name: string, operand: Node, args: readonly Node[]): Node {
   if (name.startsWith(NOT)) return negated(testNode(name.slice(NOT.length), operand, args));
   const [argument] = args;
-  const operator = OPERATORS.get(name) ?? SYMBOLS.find((symbol) => symbol === name);
+  const operator = OPERATORS.get(name) ?? (COMPARISONS.has(name) ? name : undefined);
   if (operator !== undefined) {
     const node = binary(operator, { ...operand }, argument && { ...argument });
     allowOperator(node);

@@ -92,30 +92,20 @@ function range(text: string, [, first, last]: readonly Plain[]): { from: number;
   return { from, part: text.slice(from, at(asNumber(last, text.length))) };
 }
 
-function find(
-  text: string,
-  args: readonly Plain[],
-  bounds: Bounds,
-  search: 'indexOf' | 'lastIndexOf',
-): number {
+function find(text: string, args: readonly Plain[], bounds: Bounds, by: 'indexOf' | 'lastIndexOf'): number {
   const { from, part } = range(text, args);
   if (from > text.length) return -1;
-  const at = bounds.plain(part)[search](needle(part, args[0], bounds));
+  const at = bounds.plain(part)[by](needle(part, args[0], bounds));
   return at === -1 ? -1 : from + at;
 }
 
 /** Removes these characters, or by default whitespace, from the ends of a text. */
-function stripped(
-  text: string,
-  characters: Plain,
-  { plain }: Bounds,
-  { left = true, right = true } = {},
-): string {
-  if (characters === undefined || characters === null) {
+function stripped(text: string, chars: Plain, { plain }: Bounds, { left = true, right = true } = {}): string {
+  if (chars === undefined || chars === null) {
     const leftTrimmed = left ? text.trimStart() : text;
     return right ? leftTrimmed.trimEnd() : leftTrimmed;
   }
-  const set = new Set(plain(asText(characters)));
+  const set = new Set(plain(asText(chars)));
   const own = plain(text);
   const isOut = (at: number): boolean => set.has(own.charAt(at));
   let [from, to] = [0, text.length];
@@ -169,6 +159,11 @@ const affix =
       plain(text)[test](plain(asText(each))),
     );
 
+const withoutAffix =
+  (test: 'startsWith' | 'endsWith', cut: (text: string, length: number) => string): TextMethod =>
+  (text, [affix], { plain }) =>
+    plain(text)[test](plain(asText(affix))) ? cut(text, asText(affix).length) : text;
+
 const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
 
 function splitlines(text: string, [keepsEnds]: readonly Plain[], bounds: Bounds): string[] {
@@ -189,23 +184,38 @@ function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
   );
 }
 
+/** Evaluates `text.format(values)`, without names and format specifications. The values are texts. */
+function format(text: string, values: readonly Plain[], bounds: Bounds): string {
+  let next = 0;
+  return filled(text, /(\{\d*\}|[{}])/, bounds, (place) => {
+    if (!/\d|\{\}/.test(place)) throw new Error('format() knows {} and {0} alone');
+    return asText(values[place === '{}' ? next++ : Number(place.slice(1, -1))]);
+  });
+}
+
+/** Replaces the places in a text that a pattern with one group finds. */
+const filled = (text: string, pattern: RegExp, bounds: Bounds, fill: (place: string) => string): string =>
+  joined(
+    split(text, pattern, bounds).map((part, index) => (index % 2 === 0 ? part : fill(part))),
+    bounds,
+  );
+
 const DECIMAL = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /** Evaluates `text % values`, without widths and precisions. The values are texts. */
 export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
   let next = 0;
-  const parts = split(text, /(%.)/s, bounds).map((part, index) => {
-    if (index % 2 === 0) return part;
-    if (part === '%%') return '%';
+  const whole = filled(text, /(%.)/s, bounds, (place) => {
+    if (place === '%%') return '%';
     if (next >= values.length) throw new Error('not enough arguments for format string');
     const value = asText(values[next++]);
-    if (part === '%s') return value;
-    if (part === '%d' && DECIMAL.test(value))
+    if (place === '%s') return value;
+    if (place === '%d' && DECIMAL.test(value))
       return /^-?\d+$/.test(value) ? value : String(Math.trunc(Number(value)));
-    throw new Error(`% does not know ${part}`);
+    throw new Error(`% does not know ${place}`);
   });
   if (next < values.length) throw new Error('not all arguments converted during string formatting');
-  return joined(parts, bounds);
+  return whole;
 }
 
 const capitalize: TextMethod = (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
@@ -222,28 +232,21 @@ export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
   ['capitalize', capitalize],
   ['find', (text, args, bounds) => find(text, args, bounds, 'indexOf')],
   ['rfind', (text, args, bounds) => find(text, args, bounds, 'lastIndexOf')],
-  [
-    'removeprefix',
-    (text, [start], { plain }) =>
-      plain(text).startsWith(plain(asText(start))) ? text.slice(asText(start).length) : text,
-  ],
-  [
-    'removesuffix',
-    (text, [end], { plain }) =>
-      plain(text).endsWith(plain(asText(end))) ? text.slice(0, text.length - asText(end).length) : text,
-  ],
+  ['removeprefix', withoutAffix('startsWith', (text, length) => text.slice(length))],
+  ['removesuffix', withoutAffix('endsWith', (text, length) => text.slice(0, text.length - length))],
+  ['format', format],
   ['rsplit', rsplit],
   ['splitlines', splitlines],
   ['join', join],
 ]);
 
-const ESCAPES = new Map([
-  ['&', '&amp;'],
-  ['<', '&lt;'],
-  ['>', '&gt;'],
-  ['"', '&#34;'],
-  ["'", '&#39;'],
-]);
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&#34;',
+  "'": '&#39;',
+};
 const ESCAPABLE = new RegExp(`([&<>"'${ALL_MARKS}])`);
 
 /** Parameter names of filters and methods, in order. */
@@ -260,11 +263,7 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
   ['capitalize', capitalize],
   [
     'escape',
-    (text, _, bounds) =>
-      joined(
-        split(text, ESCAPABLE, bounds).map((part) => ESCAPES.get(bounds.plain(part)) ?? part),
-        bounds,
-      ),
+    (text, _, bounds) => filled(text, ESCAPABLE, bounds, (sign) => ESCAPES[bounds.plain(sign)] ?? sign),
   ],
   ['replace', replaced],
   ['trim', (text, [characters], bounds) => stripped(text, characters, bounds)],
