@@ -6,6 +6,8 @@ import type { RerankBody } from './rerank-schema.ts';
 
 /** Tokens that a model adds to each text. */
 const HIDDEN_TOKENS = 2;
+/** Characters that a tokenizer reads in the time in which a model computes a token. It reads texts that are cut then. */
+const READ_A_TOKEN = 256;
 
 /** POST /v1/rerank */
 export async function createRerank(exchange: Exchange, body: RerankBody): Promise<Response> {
@@ -22,7 +24,7 @@ export async function createRerank(exchange: Exchange, body: RerankBody): Promis
     { model: body.model, kind: 'rerank', reserved },
     ({ id }) => ({ kind: 'rerank', model: id, query, documents, ...maxTokens }),
     ({ scores, promptTokens }, meter) => {
-      meter.count(promptTokens, { promptTokens });
+      meter.count(Math.max(promptTokens, Math.ceil(characters / READ_A_TOKEN)), { promptTokens });
       return toAnswer(body, documents, scores, promptTokens);
     },
   );
