@@ -48,14 +48,13 @@ export const chunkSchema = z.object({
   choices: z.nullish(listOf(choiceSchema, 16)),
 });
 
-/** Numbers are checked when a vector is normalised: there may be millions. */
+/** Its numbers are checked when it is normalised: there may be millions. */
+const vector = z.custom<unknown[]>(Array.isArray).check(z.minLength(1));
+
 export const embeddingsSchema = (vectors: number) =>
   z.object({
     usage: z.optional(z.unknown()),
-    data: listOf(
-      z.object({ index: z.optional(z.int()), embedding: z.custom<unknown[]>(Array.isArray) }),
-      vectors,
-    ),
+    data: listOf(z.object({ index: z.optional(z.int()), embedding: vector }), vectors),
   });
 
 /** The body of an error. `error` is its text in Ollama and LM Studio; older vLLM has the fields alone, FastAPI `detail`. */

@@ -21,6 +21,7 @@ const cueSchema = z.looseObject({ start: z.number(), end: z.number(), text: z.st
 const answerSchema = z.looseObject({
   text: z.string(),
   segments: z.optional(listOf(cueSchema, MAX_SEGMENTS)),
+  words: z.optional(z.array(z.unknown())),
   usage: usageSchema,
 });
 const eventSchema = z.object({
@@ -97,7 +98,7 @@ function formOf(job: TranscriptionJob, model: string): FormData {
 
 function checked(sent: unknown, { times }: TranscriptionJob): Answer {
   const answer = conforming(answerSchema, sent, 'a transcript');
-  if (times.includes('segment') && !answer.segments) throw misshapen('a transcript');
+  if (times.some((each) => !answer[`${each}s`])) throw misshapen('a transcript');
   return answer;
 }
 

@@ -52,7 +52,7 @@ async function ask(
 
 const embed = (texts = ['some text'], dimensions = 2) => {
   const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts } };
-  return lastOf(runOnServer(serverAt({ dimensions }), job, never));
+  return lastOf(runOnServer(serverAt(dimensions > 0 ? { dimensions } : {}), job, never));
 };
 
 const failed = (message: RegExp) => ({
@@ -377,10 +377,12 @@ test.each([undefined, 1536])('vectors of many inputs come in several answers: %s
   for (const [at, vector] of vectors.entries()) expect(vector[at % 1536]).toBe(1);
 });
 
-test('one index twice, and a usage that cannot be true', async () => {
+test('one index twice, an empty vector of unknown length, and a usage that cannot be true', async () => {
   answer = (response) =>
     response.end('{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[1,2]}]}');
   await expect(embed(['a', 'b'])).rejects.toMatchObject(failed(/for one input/));
+  answer = (response) => response.end(embeddings([]));
+  await expect(embed(['a'], 0)).rejects.toMatchObject(failed(/another form/));
   answer = (response) => response.end(embeddings([3, 4]));
   expect(await embed(['x'.repeat(40)])).toMatchObject({ promptTokens: 10 });
 });

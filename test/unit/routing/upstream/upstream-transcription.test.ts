@@ -91,7 +91,13 @@ const events =
 
 test('the form is forwarded, with the key and the model’s name there', async () => {
   const segments = [{ start: 0, end: 1, text: 'Hello there.' }];
-  const whole = { text: 'Hello there.', segments, usage: { input_tokens: 50, output_tokens: 4 }, x: 1 };
+  const whole = {
+    text: 'Hello there.',
+    segments,
+    words: [],
+    usage: { input_tokens: 50, output_tokens: 4 },
+    x: 1,
+  };
   upstream.answer = json(whole);
   // A second of sound.
   const bytes = new Uint8Array(1000).fill(7);
@@ -154,6 +160,7 @@ test.each<[string, Answer, Partial<TranscriptionJob>]>([
   ['sends no transcript', json({ words: 'Hello.' }), {}],
   ['sends no JSON', (response) => response.end('<html>'), {}],
   ['sends no times', json({ text: 'Hello.' }), { times: ['segment'] }],
+  ['sends no words', json({ text: 'Hello.', segments: [] }), { times: ['segment', 'word'] }],
   ['ends its stream before any text', events({ type: 'something.else' }), { stream: true }],
 ])('where the server %s, the device answers, and the next file too', async (_, fault, more) => {
   upstream.answer = fault;
