@@ -161,8 +161,8 @@ const affix =
 
 const withoutAffix =
   (test: 'startsWith' | 'endsWith', cut: (text: string, length: number) => string): TextMethod =>
-  (text, [affix], { plain }) =>
-    plain(text)[test](plain(asText(affix))) ? cut(text, asText(affix).length) : text;
+  (text, [end], { plain }) =>
+    plain(text)[test](plain(asText(end))) ? cut(text, asText(end).length) : text;
 
 const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
 

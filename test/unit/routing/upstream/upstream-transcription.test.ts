@@ -90,14 +90,8 @@ const events =
       .end(given.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
 
 test('the form is forwarded, with the key and the model’s name there', async () => {
-  const segments = [{ start: 0, end: 1, text: 'Hello there.' }];
-  const whole = {
-    text: 'Hello there.',
-    segments,
-    words: [],
-    usage: { input_tokens: 50, output_tokens: 4 },
-    x: 1,
-  };
+  const segments = [{ start: 0, end: 1, text: 'Hello.' }];
+  const whole = { text: 'Hello.', segments, words: [], usage: { input_tokens: 50, output_tokens: 4 }, x: 1 };
   upstream.answer = json(whole);
   // A second of sound.
   const bytes = new Uint8Array(1000).fill(7);
