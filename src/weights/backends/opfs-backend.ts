@@ -123,12 +123,12 @@ class OpfsBackend implements StorageBackend {
     };
   }
 
-  async #create(name: string): Promise<FileSystemFileHandle> {
-    const handle = await nullIfMissing(this.#folder.getFileHandle(name, { create: true }));
-    if (handle) return handle;
-    // The site's storage was cleared, and the folder with it.
-    this.#folder = await openWeightsFolder({ create: true });
-    return this.#folder.getFileHandle(name, { create: true });
+  #create(name: string): Promise<FileSystemFileHandle> {
+    return this.#folder.getFileHandle(name, { create: true }).catch(async () => {
+      // The site's storage may be cleared, and the folder with it: NotFoundError in Chromium, UnknownError in Firefox.
+      this.#folder = await openWeightsFolder({ create: true });
+      return this.#folder.getFileHandle(name, { create: true });
+    });
   }
 
   async remove(name: string): Promise<void> {

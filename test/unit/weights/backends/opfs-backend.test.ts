@@ -55,7 +55,7 @@ class FakeFolder {
 
   #entry(name: string, make: (() => FakeFolder | FakeFile) | null): FakeFolder | FakeFile {
     const entry = this.gone ? undefined : (this.entries.get(name) ?? make?.());
-    if (!entry || this.gone) throw new DOMException('gone', 'NotFoundError');
+    if (!entry || this.gone) throw new DOMException('gone', make ? 'UnknownError' : 'NotFoundError');
     this.entries.set(name, entry);
     return entry;
   }
