@@ -20,7 +20,7 @@ import { readAddedModels, readCatalog, createResponseStore, type Copies } from '
 import { readDeviceFacts, withServerFacts } from './read-model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
 import { Servers } from './servers.ts';
-import { Failover } from './failover.ts';
+import { withFailover } from './failover.ts';
 
 /** False in a service worker that is built without servers, and so is smaller. */
 declare const __LOCALTEXT_SERVERS__: boolean | undefined;
@@ -106,13 +106,16 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
     async load(name, options) {
       const entry = await models.find(name);
       const model = entry?.id ?? name;
-      const targets = servers && (await servers.targetsOf(entry?.catalogModel));
+      const targets = servers?.targetsOf(entry?.catalogModel);
       if (!targets) return loadModel(engine, model, options);
-      return new Failover(targets).first(options.signal, async ({ server, variants }, hasNext) => {
-        if (!server) return loadModel(engine, model, { ...options, variants });
-        await server.probe(options.signal, hasNext);
-        options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
+      const loading = withFailover(targets, options.signal, async function* ({ server, variants }, hasNext) {
+        if (server) {
+          await server.probe(options.signal, hasNext);
+          options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
+        } else await loadModel(engine, model, { ...options, variants });
+        yield { type: 'stage' };
       });
+      await loading.next();
     },
   };
 }

@@ -9,7 +9,7 @@ import {
 } from '#protocol';
 import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
 import type { RunOnServer } from './upstream/upstream-server.ts';
-import { Failover } from './failover.ts';
+import { withFailover } from './failover.ts';
 import type { Target } from './model-targets.ts';
 
 /** Runs a job on a server, with code that is loaded at the first such job: it would delay the service worker's start. */
@@ -53,30 +53,4 @@ async function* whileHeld<T>(
   } finally {
     release();
   }
-}
-
-async function* withFailover<Event extends { type: string }>(
-  targets: Promise<Target[]>,
-  signal: AbortSignal,
-  ask: (target: Target, hasNext: boolean) => AsyncIterable<Event>,
-): AsyncGenerator<Event, void, undefined> {
-  const failover = new Failover(await targets);
-  for (let target = failover.next(); target; target = failover.next()) {
-    let sent = false;
-    let failed = false;
-    try {
-      for await (const event of ask(target, failover.hasNext)) {
-        sent ||= event.type !== 'stage';
-        yield event;
-      }
-      return;
-    } catch (error) {
-      failed = true;
-      failover.failed(target, error, sent || signal.aborted);
-    } finally {
-      // Also runs when the reader stops iterating, which it does at the last event.
-      if (sent && !failed && !signal.aborted) target.server?.circuit.succeed();
-    }
-  }
-  throw failover.error;
 }

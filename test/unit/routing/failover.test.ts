@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
-import { Failover } from '../../../src/routing/failover.ts';
+import { withFailover } from '../../../src/routing/failover.ts';
 
 const refusal = (passOn: boolean) =>
   new ServiceError({ status: 400, param: 'seed', message: 'no seed', ...(passOn && { passOn: true }) });
-const targets = () => [{ variants: ['built-in'] }, { variants: ['small'] }];
+const targets = async () => [{ variants: ['built-in'] }, { variants: ['small'] }];
 const never = new AbortController().signal;
 
 test('what the device cannot do, the next target is asked for', async () => {
-  const answer = await new Failover(targets()).first(never, async ({ variants }) => {
+  const answer = withFailover(targets(), never, async function* ({ variants }) {
     if (variants?.includes('built-in')) throw refusal(true);
-    return variants;
+    yield { type: 'done', variants };
   });
-  expect(answer).toEqual(['small']);
+  expect((await answer.next()).value).toEqual({ type: 'done', variants: ['small'] });
 });
 
 test('a fault of the request is the last word, and so is a refusal by all targets', async () => {
@@ -22,21 +22,22 @@ test('a fault of the request is the last word, and so is a refusal by all target
     [true, 2],
   ] as const) {
     let calls = 0;
-    const answer = new Failover(targets()).first(never, async () => {
+    const answer = withFailover(targets(), never, () => {
       calls++;
       throw refusal(passOn);
     });
-    await expect(answer).rejects.toMatchObject({ wire: { param: 'seed' } });
+    await expect(answer.next()).rejects.toMatchObject({ wire: { param: 'seed' } });
     expect(calls).toBe(asked);
   }
 });
 
 test('each target is asked with the word whether another one is left', async () => {
   const seen: boolean[] = [];
-  const asking = new Failover([...targets(), { variants: ['smaller'] }]).first(never, async (_, hasNext) => {
+  const all = Promise.resolve([...(await targets()), { variants: ['smaller'] }]);
+  const asking = withFailover(all, never, (_, hasNext) => {
     seen.push(hasNext);
     throw refusal(true);
   });
-  await expect(asking).rejects.toMatchObject({ wire: { param: 'seed' } });
+  await expect(asking.next()).rejects.toMatchObject({ wire: { param: 'seed' } });
   expect(seen).toEqual([true, true, false]);
 });
