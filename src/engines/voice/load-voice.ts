@@ -18,7 +18,11 @@ const nameOf = (path: string): string => {
 
 export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, context) => {
   const voices = new Map(Object.entries(variant.voices).map(([name, path]) => [name, nameOf(path)]));
-  const shared = variant.network === undefined ? null : nameOf(variant.network);
+  const options = {
+    name: variant.name,
+    shared: variant.network === undefined ? null : nameOf(variant.network),
+    mp3Encoder: context.wasm('mp3-encoder.wasm'),
+  };
   const read: ReadFile = async (name) => {
     if (name === 'config.json') return new Blob([CONFIG]);
     return FILE.test(name) ? fileOf(variant, context, name) : null;
@@ -29,8 +33,7 @@ export const loadVoice: LoadEngine<VoiceVariant, 'speech'> = async (variant, con
   try {
     const { worker, fingerprint } = await openOnnxWorker<typeof voiceWorker>(variant, context, read, {
       helper: 'voice',
-      load: async (voice, runtime, readFile) =>
-        voice.load(variant.name, tables, runtime, readFile, shared, context.wasm('mp3-encoder.wasm')),
+      load: async (voice, runtime, readFile) => voice.load(options, tables, runtime, readFile),
     });
     return voiceEngine(worker, voices, fingerprint);
   } catch (error) {

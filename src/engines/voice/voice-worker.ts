@@ -14,18 +14,23 @@ import { VOICE_RATE } from './waveform.ts';
 /** Speaks phonemes, as the ids of the vocabulary. */
 type Speak = (ids: readonly number[], speed: number) => Promise<Float32Array<ArrayBuffer>>;
 
-interface Loaded {
+interface VoiceOptions {
+  /** Name of the variant. */
   name: string;
+  /** Network of all voices, if they share one. */
+  shared: string | null;
+  /** URL of LAME in WebAssembly. */
+  mp3Encoder: string;
+}
+
+interface Loaded extends VoiceOptions {
   phonemizer: Phonemizer;
   vocabulary: Vocabulary;
   read: ReadFile;
-  /** Network of all voices, if they share one. */
-  shared: string | null;
   /** The network that is open: of the voice that spoke last. */
   open: { graph: string; network: PreTrainedModel } | null;
   /** The voice that spoke last. */
   voice: { file: string; speak: Speak } | null;
-  mp3Encoder: string;
 }
 
 let loaded: Loaded | null = null;
@@ -58,21 +63,14 @@ async function readUnknown(
 /** Speaks pieces of sentences, one at a time, in a worker, as computing would block the engine worker. */
 export const voiceWorker = {
   /** @throws the runtime's error */
-  async load(
-    name: string,
-    tables: VoiceTables,
-    runtime: Runtime,
-    read: ReadFile,
-    shared: string | null,
-    mp3Encoder: string,
-  ): Promise<void> {
-    configure(name, runtime, read);
-    const network = await openNetwork(name, 'unknown-words');
+  async load(options: VoiceOptions, tables: VoiceTables, runtime: Runtime, read: ReadFile): Promise<void> {
+    configure(options.name, runtime, read);
+    const network = await openNetwork(options.name, 'unknown-words');
     const phonemizer = new Phonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
     );
     const { vocabulary } = tables;
-    loaded = { name, phonemizer, vocabulary, read, shared, open: null, voice: null, mp3Encoder };
+    loaded = { ...options, phonemizer, vocabulary, read, open: null, voice: null };
   },
 
   formats: usableFormats,

@@ -2,8 +2,10 @@ import { expect, test, vi } from 'vitest';
 
 import { serverError } from '../../../../src/base/errors/service-error.ts';
 import { voices } from '../../../../src/catalog/speech-models.ts';
-import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
+import type { EngineContext, EnginePlugin } from '../../../../src/engine-kit/engine.ts';
 import { loadVoice } from '../../../../src/engines/voice/load-voice.ts';
+import { plugin } from '../../../../src/engines/voice/plugin.ts';
+import type { PageServices } from '../../../../src/protocol/page-services.ts';
 import type { VoiceVariant } from '../../../../src/engines/voice/rules.ts';
 
 const worker = vi.hoisted(() => ({
@@ -47,4 +49,10 @@ test('a voice whose file is lost after the load ends its worker', async () => {
 
 test('a voice that cannot be fetched fails the load, not the first sentence', async () => {
   await expect(loadVoice(variant, context)).rejects.toBe(missing);
+});
+
+test('a browser without shared WebAssembly memory is told so before a download', async () => {
+  vi.stubGlobal('WebAssembly', {});
+  const { unmet }: Pick<EnginePlugin<VoiceVariant>, 'unmet'> = plugin;
+  expect(await unmet?.(variant, context as PageServices)).toMatch(/needs shared WebAssembly memory/);
 });
