@@ -149,7 +149,7 @@ async function start(
   const wllama = new Wllama({ default: wasm }, settings);
   // If unset, wllama fetches its compatibility build from a CDN.
   wllama.setCompat(compat);
-  useWorkerFile(wllama, url, limits, true, ahead);
+  useWorkerFile(wllama, url, limits, ahead);
   const loadEnded = new AbortController();
   try {
     const checks = await Promise.all(files.map((file) => NumberCheck.of(file)));

@@ -112,7 +112,7 @@ interface LoadBody {
  * (tools/kernels/server.h). Models that need limits have states that cannot be cut after a draft, and on a GPU a
  * token's result depends on those computed with it.
  */
-function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined, drafts: boolean): void {
+function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
   const call = proxy.wllamaAction.bind(proxy) as (action: string, body: object) => Promise<unknown>;
   const adapted = (action: string, body: LoadBody): Promise<unknown> => {
     if (action !== 'load') return call(action, body);
@@ -121,7 +121,7 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined, drafts: 
       return call(prefix + action, { ...body, n_ctx_checkpoints: limits.checkpoints });
     }
     const isPlain = body.n_gpu_layers === 0 && !body.embeddings && !body.mmproj_path;
-    if (!drafts || !kernels.has(proxy) || !isPlain) return call(action, body);
+    if (!kernels.has(proxy) || !isPlain) return call(action, body);
     drafting.add(proxy);
     return call(`+${action}`, body);
   };
@@ -132,14 +132,12 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined, drafts: 
  * Makes a `Wllama` start its worker from a file of this origin, and the worker its threads.
  * @param limits default: as many checkpoints as llama.cpp keeps by itself, and saved states of as many
  *   tokens as the context has
- * @param drafts whether a text model on the CPU may draft tokens
  * @param ahead a worker to take, if it runs with the same options
  */
 export function useWorkerFile(
   wllama: Wllama,
   urlOf: (name: string) => string,
   limits?: StateLimits,
-  drafts = false,
   ahead?: AheadWorker,
 ): void {
   let current: WorkerProxy | null = null;
@@ -149,7 +147,7 @@ export function useWorkerFile(
       current = proxy;
       if (!proxy) return;
       checkMembers(proxy);
-      adaptLoad(proxy, limits, drafts);
+      adaptLoad(proxy, limits);
       proxy.moduleInit = (files) => start(proxy, files, urlOf, ahead);
     },
   });

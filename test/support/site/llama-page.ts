@@ -91,7 +91,7 @@ window.scoreTokens = async (folder, gguf, tokens) => {
 
 window.draftTokens = async ({ gguf, drafts, fields }) => {
   const wllama = new Wllama({ default: own('wllama.wasm') }, { cacheManager: noCache(), logger: SILENT });
-  useWorkerFile(wllama, own, undefined, true);
+  useWorkerFile(wllama, own);
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
   const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;
   await wllama.loadModel([await (await fetch(gguf)).blob()], { ...options, ...cache });

@@ -38,7 +38,7 @@ class FakeWorker extends EventTarget {
 async function load(ahead: AheadWorker, nbThread: number): Promise<object[]> {
   const received: object[] = [];
   const wllama = {} as Wllama;
-  useWorkerFile(wllama, (name) => name, undefined, false, ahead);
+  useWorkerFile(wllama, (name) => name, undefined, ahead);
   const proxy = {
     resources: { wasmPath: 'a.wasm', compat: false },
     nbThread,
