@@ -43,6 +43,12 @@ export const builtInVariant = (
     .find((model) => model.id === (aliases[id] ?? id))
     ?.variants.find((variant) => variant.engine === 'built-in');
 
+/** Place of a variant in the order that the page prefers; those that it does not name come last. */
+export function preferenceOf({ name }: Pick<Variant, 'name'>, prefer: readonly string[]): number {
+  const place = prefer.indexOf(name);
+  return place >= 0 ? place : prefer.length;
+}
+
 /** Whether a variant may take images. Servers and the browser's own model, which have no weights, report that themselves. */
 export const maySee = (variant: Variant): boolean => !hasWeights(variant) || hasProjector(variant);
 

@@ -1,4 +1,4 @@
-import { formatBytes, needsOf, unmetNeed, type CatalogModel, type Variant } from '#catalog';
+import { formatBytes, needsOf, preferenceOf, unmetNeed, type CatalogModel, type Variant } from '#catalog';
 import type { VariantReason } from '#protocol';
 import type { Device, Engines } from '#engine-kit';
 import { loadId } from './crash-guard.ts';
@@ -56,7 +56,7 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
   return async ({ variants }, faults) => {
     const runnable: Variant[] = [];
     const skipped: VariantReason[] = [];
-    for (const variant of inOrder(variants, prefer)) {
+    for (const variant of variants.toSorted((a, b) => preferenceOf(a, prefer) - preferenceOf(b, prefer))) {
       const { name, engine } = variant;
       const reason = reservation(variant) ?? faults.get(name) ?? (await faultOf(variant));
       if (reason === undefined) runnable.push(variant);
@@ -85,15 +85,6 @@ const ENDED_TAB = {
     'ended its tab the last time it was loaded: it may be too large for this device. ready(id, { retry: true }) tries it again',
   endedTab: true,
 } as const;
-
-/** Sorts the variants that the page prefers to the front. */
-function inOrder(variants: readonly Variant[], prefer: readonly string[]): Variant[] {
-  const rank = ({ name }: Variant): number => {
-    const index = prefer.indexOf(name);
-    return index >= 0 ? index : prefer.length;
-  };
-  return variants.toSorted((a, b) => rank(a) - rank(b));
-}
 
 function describe({ webgpu }: { webgpu: boolean }, { gpu }: Device): string {
   if (gpu && webgpu) return `the first that this device can run, on its GPU (${gpu.name})`;

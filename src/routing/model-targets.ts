@@ -1,4 +1,4 @@
-import type { CatalogModel, Variant, VariantOf } from '#catalog';
+import { preferenceOf, type CatalogModel, type Variant, type VariantOf } from '#catalog';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 
 /** A server, or variants of the device, that may answer for a model. */
@@ -14,11 +14,10 @@ export function modelTargets(
   prefer: readonly string[],
   serverOf: (variant: VariantOf<'upstream'>) => UpstreamServer,
 ): Target[] {
-  const rank = ({ name, engine }: Variant): number => {
-    const place = prefer.indexOf(name);
-    if (place >= 0) return place;
-    const comesLast = engine === 'upstream' ? route === 'device-first' : route === 'server-first';
-    return prefer.length + Number(comesLast);
+  const rank = (variant: Variant): number => {
+    const place = preferenceOf(variant, prefer);
+    const last = variant.engine === 'upstream' ? 'device-first' : 'server-first';
+    return place + Number(place === prefer.length && route === last);
   };
   const targets: Target[] = [];
   for (const variant of variants.toSorted((a, b) => rank(a) - rank(b))) {
