@@ -10,7 +10,8 @@ import {
   type WorkerOptions,
 } from '#protocol';
 import { createWeights } from '#weights';
-import { keepAwake, type Serving } from './requests/serve-port.ts';
+import { keepAwake } from './requests/keep-awake.ts';
+import type { Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
 
 export interface EnginePartsOptions extends WorkerOptions {

@@ -2,9 +2,6 @@ import { toWireError, requestError, abortable, createDeferred, type Deferred } f
 import type { Kind } from '#jobs';
 import {
   CREDIT_WINDOW,
-  KEEP_ALIVE_MS,
-  KEEP_ALIVE_PATH,
-  PROTOCOL_HEADER,
   requestLock,
   whenReleased,
   PROTOCOL_VERSION,
@@ -176,21 +173,4 @@ function throttled(report: OnProgress): OnProgress {
 function mismatch(version: number) {
   const message = `Protocol version mismatch: this page's engine uses version ${PROTOCOL_VERSION}, the request version ${version}. Reload the page.`;
   return requestError(400, message, 'protocol_mismatch').wire;
-}
-
-let running = 0;
-let timer: ReturnType<typeof setInterval> | undefined;
-
-/** Keeps the service worker awake while any request runs. @returns a function to call once, when the request ends */
-export function keepAwake(): () => void {
-  if (running++ === 0) timer = setInterval(ping, KEEP_ALIVE_MS);
-  return () => {
-    if (--running === 0) clearInterval(timer);
-  };
-}
-
-function ping(): void {
-  // Only the request matters: it fails without a service worker.
-  const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
-  fetch(KEEP_ALIVE_PATH, { cache: 'no-store', headers }).catch(() => undefined);
 }

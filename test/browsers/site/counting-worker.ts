@@ -7,7 +7,8 @@ import { listenDirectly, type ServePort } from '../../../src/protocol/discovery.
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/base/async.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
-import { keepAwake, servePort, type Serving } from '../../../src/engine-worker/requests/serve-port.ts';
+import { keepAwake } from '../../../src/engine-worker/requests/keep-awake.ts';
+import { servePort, type Serving } from '../../../src/engine-worker/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/engine-worker/status-channel.ts';
 // Within this script: Vite's code before a dynamic import needs a document.
 export { decide } from '../../../src/models/decisions/decide.ts';
