@@ -1,8 +1,7 @@
 import { hasProjector, type CatalogModel, type Variant } from '#catalog';
-import type { Engines } from '#engine-kit';
+import type { Engine, Engines } from '#engine-kit';
 import type { ModelFacts } from '#protocol';
 import { shared } from '#base';
-import type { LoadedModel } from './loaded-model.ts';
 
 /** Creates a function that stores the models' facts if they have changed. Most status changes do not affect them. */
 export function factsWriter(
@@ -34,10 +33,9 @@ export function modelFacts(
   { kind }: Pick<CatalogModel, 'kind'>,
   variant: Variant,
   bytes: number | null,
-  loadedModel: Pick<LoadedModel, 'engine'> | undefined,
+  engine: Engine | null,
   engines: Engines,
 ): ModelFacts {
-  const engine = loadedModel?.engine ?? null;
   // If memory is short, the model was loaded with a shorter context.
   const { thinks = false, vision, contextLength = variant.contextLength } = engine?.traits ?? {};
   // Before the load, only a projector shows that a model takes images.

@@ -241,8 +241,8 @@ export class ModelManager {
       const variant = model.variants.find(({ name }) => name === chosen);
       if (!variant) continue;
       const bytes = await exactBytes(variant);
-      const loadedModel = this.#loadedModels.get(variant.name);
-      facts[model.id] = modelFacts(model, variant, bytes, loadedModel, this.#options.engines);
+      const engine = this.#loadedModels.get(variant.name)?.engine ?? null;
+      facts[model.id] = modelFacts(model, variant, bytes, engine, this.#options.engines);
     }
     return facts;
   }

@@ -81,7 +81,7 @@ test.each([
     files: [],
   };
   const facts = (engine: Engine<'chat'> | null) =>
-    modelFacts({ kind: 'chat' }, builtIn, 0, { engine }, ENGINES).capabilities;
+    modelFacts({ kind: 'chat' }, builtIn, 0, engine, ENGINES).capabilities;
   expect(facts(null)).toEqual(['chat', 'tools', 'json_schema']);
   expect(facts({ ...loaded, traits: { vision } })).toEqual(['chat', 'tools', 'json_schema', ...images]);
 });
