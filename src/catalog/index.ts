@@ -9,6 +9,6 @@ export { rulesOf } from './engines.ts';
 export { hubModels } from './hub-models.ts';
 export * from './memory-estimate.ts';
 export * from './unmet-need.ts';
-export { speech, vision, voices } from './speech-models.ts';
+export { speech, vision, voices } from './media-models.ts';
 export * from './weight-path.ts';
 export * from './with-built-in.ts';

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { voices } from '../../src/catalog/speech-models.ts';
+import { voices } from '../../src/catalog/media-models.ts';
 import { pullWeights } from '../../src/node/cli/pull-command.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';

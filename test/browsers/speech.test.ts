@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { voices } from '../../src/catalog/speech-models.ts';
+import { voices } from '../../src/catalog/media-models.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import type { Browser } from './support/driver.ts';
 import { SiteTab } from './support/site-tab.ts';

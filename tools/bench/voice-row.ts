@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import type { Page } from 'playwright';
-import { voices } from '../../src/catalog/speech-models.ts';
+import { voices } from '../../src/catalog/media-models.ts';
 import { launch } from '../../test/support/launch.ts';
 import { openPage } from '../../test/support/open-page.ts';
 import { findRoot, treeCpuMs } from '../../test/support/process-memory.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import { serverError } from '../../../../src/base/errors/service-error.ts';
-import { voices } from '../../../../src/catalog/speech-models.ts';
+import { voices } from '../../../../src/catalog/media-models.ts';
 import type { EngineContext, EnginePlugin } from '../../../../src/engine-kit/engine.ts';
 import { loadVoice } from '../../../../src/engines/voice/load-voice.ts';
 import { plugin } from '../../../../src/engines/voice/plugin.ts';
