@@ -65,9 +65,7 @@ test('a file that cannot be opened aborts the load, also that of an engine which
     context.file(file.path).catch(() => undefined);
     return new Promise(() => undefined);
   };
-  const opening = async () => {
-    throw failure;
-  };
+  const opening = () => Promise.reject(failure);
   const loader = loaderOf({
     engines: { transformers: { load } as unknown as EnginePlugin },
     store: async () => ({ missing: async () => [], file: opening }) as unknown as WeightStore,
