@@ -160,9 +160,9 @@ export class KeyAdministrator {
 
   /** A new key and its record, not yet stored. */
   async #create(options: IssueOptions): Promise<{ key: string; record: KeyRecord }> {
+    check(Object.assign({ label: '' }, options), RULES);
     const { label, expiresAt = null, models = null, deviceOnly = false } = options;
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
-    check({ ...options, label: label ?? '' }, RULES);
     check(limits, LIMIT_RULES, 'limits.');
     const key = await createKey();
     const hash = await hashKey(key);

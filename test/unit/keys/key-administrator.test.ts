@@ -214,6 +214,8 @@ describe('keys', () => {
     await expect(keys.issue(options)).rejects.toThrow(`\`${path}\` `);
     await expect(keys.ensure(options)).rejects.toThrow(`\`${path}\` `);
     expect(await keys.list()).toEqual([]);
+    // @ts-expect-error: plain JavaScript leaves it out
+    await expect(keys.issue()).rejects.toThrow('`label` must name');
   });
 
   test('a record that another script has damaged is unknown, and replaced by ensure()', async () => {
