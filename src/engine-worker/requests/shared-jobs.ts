@@ -7,13 +7,33 @@ import type { JobSink } from './serve-job.ts';
 type Work<K extends Kind> = (sink: JobSink<K>, signal: AbortSignal) => Promise<void>;
 type Step<K extends Kind> = (sink: JobSink<K>) => Promise<void> | void;
 
+/** What repetitions of a job have in common. */
+class Identity {
+  /** Client, choice, and the job's numbers and lengths of texts: equal for equal jobs. */
+  readonly outline: string;
+  hash: string | null = null;
+  readonly #job: unknown;
+  #hashing: Promise<string> | undefined;
+
+  constructor(client: string, choice: string, job: unknown) {
+    this.#job = job;
+    const outline = JSON.stringify(job, (_key, part: unknown) =>
+      typeof part === 'string' ? part.length : part,
+    );
+    this.outline = `${client} ${choice} ${outline}`;
+  }
+
+  async setHash(): Promise<void> {
+    this.hash = await (this.#hashing ??= hashOf(this.#job));
+  }
+}
+
 /**
  * Lets repeated requests share one job. A client that abandons a request without a stream and repeats it, as SDKs
  * do after a timeout, cannot notify the service worker: the repetition joins the job that already runs.
  */
 export class SharedJobs {
-  /** Running jobs by their hash. */
-  readonly #running = new Map<string, unknown>();
+  readonly #running = new Map<Identity, unknown>();
 
   /** Runs the job, or joins an equal job of the same client. @throws the signal's reason; the error of `work` */
   async run<K extends Kind>(
@@ -25,21 +45,22 @@ export class SharedJobs {
     const sharedWith = jobRules<K>(job.kind).sharedWith?.(job) ?? 'all';
     if (!origin?.mayBeRepeated || sharedWith === 'none') return work(sink, signal);
     // The choices of one request must not share a job: their ids end with the choice's index.
-    const key = await hashOf([origin.client, id.slice(origin.request.length), job]);
+    const identity = new Identity(origin.client, id.slice(origin.request.length), job);
+    const alike = [...this.#running.keys()].filter(({ outline }) => outline === identity.outline);
+    // The hash of megabytes takes a tenth of a second, and most jobs have no like.
+    if (alike.length > 0) await Promise.all([identity, ...alike].map((each) => each.setHash()));
     signal.throwIfAborted();
-    const known = this.#running.get(key) as SharedJob<K> | undefined;
+    const isEqual = ({ outline, hash }: Identity): boolean =>
+      outline === identity.outline && hash !== null && hash === identity.hash;
+    const [, found] = [...this.#running].find(([each]) => isEqual(each)) ?? [];
+    const known = found as SharedJob<K> | undefined;
     if (known && sharedWith === 'retries' && known.isConcurrentAttempt(origin.attempt)) {
       known.noteAttempt(origin.attempt);
       return work(sink, signal);
     }
-    const running = known ?? new SharedJob<K>(work, (ended) => this.#forget(key, ended));
-    this.#running.set(key, running);
+    const running = known ?? new SharedJob<K>(work, () => this.#running.delete(identity));
+    if (!known) this.#running.set(identity, running);
     return running.follow(sink, signal, origin.attempt);
-  }
-
-  #forget(key: string, ended: unknown): void {
-    // An abandoned job may end after its successor has begun.
-    if (this.#running.get(key) === ended) this.#running.delete(key);
   }
 }
 
