@@ -15,9 +15,8 @@ beforeAll(async () => {
   await service.keys.revoke(revoked.id);
   keys['good'] = service.key;
   keys['revoked'] = revoked.key;
-  vi.useFakeTimers({ now: 0, toFake: ['Date'] });
+  vi.spyOn(Date, 'now').mockReturnValueOnce(0);
   keys['expired'] = (await service.keys.issue({ label: 'expired', expiresAt: 1 })).key;
-  vi.useRealTimers();
   keys['only-indigo-owl-4'] = (await service.keys.issue({ label: 'one', models: ['indigo-owl-4'] })).key;
 });
 

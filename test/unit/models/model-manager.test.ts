@@ -287,10 +287,7 @@ test('a GPU lost once is reloaded; lost twice, the next variant answers', async 
 
 test('no variant for this device: status and error say why, one by one', async () => {
   const models = modelManager([{ ...small, needs: { cores: 64 } }], async (variant) => engine(variant));
-  await models.plan();
   const reason = 'needs 64 processor cores, and this device has 4';
-  expect(models.status()[0]?.reasons).toEqual([
-    { variant: 'small', engine: 'wllama', chosen: false, reason },
-  ]);
   await expect(models.ready('m', never)).rejects.toThrow(`small: ${reason}. Use`);
+  expect(models.status()[0]?.reasons).toMatchObject([{ variant: 'small', chosen: false, reason }]);
 });
