@@ -14,8 +14,9 @@ const ADDRESS = /^(?:https?:\/\/|\/(?!9j\/))/i;
 const FETCH_MS = 20_000;
 
 /**
- * Fetches the files of a job's images in parallel, before the job takes a slot: a slow server must not hold one. The
- * browser keeps the files outside this worker's memory. An image with a `data:` URL stays as it is.
+ * Fetches the files of a job's images in parallel, and sets them in the images, before the job takes a slot: a slow
+ * server must not hold one. The browser keeps the files outside this worker's memory. An image with a `data:` URL stays
+ * as it is.
  * @throws ServiceError 400 that names the part; the signal's reason
  */
 export async function fetchImages(

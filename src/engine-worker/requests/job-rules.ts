@@ -57,14 +57,16 @@ export type RunJob<K extends Kind> = (
   onPrefill: () => void,
 ) => AsyncIterable<EventOf<K>>;
 
-/** Fetches the files of a job's images. */
+/** Adds the files of a job's images to a copy of it. Repetitions are compared with the job as the client sent it. */
 async function withFiles<J>(
   { job, imageOrigins }: { job: J; imageOrigins: readonly string[] },
-  images: readonly ChatImage[],
+  imagesIn: (job: J) => readonly ChatImage[],
   signal: AbortSignal,
 ): Promise<J> {
-  if (images.length > 0) await (await import('./fetch-images.ts')).fetchImages(images, imageOrigins, signal);
-  return job;
+  if (imagesIn(job).length === 0) return job;
+  const copy = structuredClone(job);
+  await (await import('./fetch-images.ts')).fetchImages(imagesIn(copy), imageOrigins, signal);
+  return copy;
 }
 
 const runOnEngine = <K extends ModelKind>(engine: Engine<K>, ...job: Parameters<Engine<K>['run']>) =>
@@ -74,7 +76,7 @@ const { work: WORK } = POLICY;
 
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
-    prepare: (request, signal) => withFiles(request, imagesOf(request.job.input), signal),
+    prepare: (request, signal) => withFiles(request, ({ input }) => imagesOf(input), signal),
     compile: withGrammar,
     run: (engine, job, ...args) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...args),
     work: ({ maxTokens = Infinity, countOnly, input }) =>
@@ -111,7 +113,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   },
   speech: { run: runOnEngine, hasLongParts: true, work: ({ text }) => text.length / WORK.speechCharacters },
   decision: {
-    prepare: (request, signal) => withFiles(request, request.job.input.images ?? [], signal),
+    prepare: (request, signal) => withFiles(request, ({ input }) => input.images ?? [], signal),
     async *run(...args) {
       yield* (await import('#models/decide')).decide(...args);
     },

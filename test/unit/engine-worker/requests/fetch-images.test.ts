@@ -35,12 +35,8 @@ test('all images are fetched at once, and data URLs stay as they are', async () 
   const data = dataUrl(picture);
   const images = imagesAt('/a.png', data, '/b.png', '/c.png');
   await fetchImages(images, [], never);
-  expect(images.map(({ file }) => file?.size)).toEqual([
-    picture.length,
-    undefined,
-    picture.length,
-    picture.length,
-  ]);
+  const sizes = images.map(({ file }) => file?.size);
+  expect(sizes).toEqual([picture.length, undefined, picture.length, picture.length]);
 });
 
 test('all images of a request have 80 MB together at most', async () => {
@@ -104,7 +100,7 @@ test.each<[string, (response: ServerResponse) => unknown, RegExp]>([
   });
 });
 
-test('those of a decision are fetched, too', async () => {
+test('those of a decision are fetched, too, and the job stays as it was sent', async () => {
   vi.stubGlobal('fetch', async () => new Response(new Uint8Array(picture)));
   const job: DecisionJob = {
     kind: 'decision',
@@ -119,6 +115,7 @@ test('those of a decision are fetched, too', async () => {
   const request = { job, imageOrigins: [], models, onStage: () => undefined };
   const prepared = await jobRules('decision').prepare?.(request, never);
   expect(prepared?.input.images?.map(({ file }) => file?.size)).toEqual([picture.length]);
+  expect(job.input.images).toEqual(imagesAt('/a.png'));
 });
 
 test('an image that cannot be decoded ends the fetches of the others', async () => {
