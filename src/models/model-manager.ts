@@ -256,7 +256,7 @@ export class ModelManager {
   /** Plans a model. The plan is kept until a failure, so that the variant does not change between requests. */
   async #planned(model: CatalogModel): Promise<Plan> {
     const known = this.#plans.get(model.id);
-    if (known && this.#candidates(model.id)) return known;
+    if (known?.candidates.length) return known;
     const plan = await this.#options.plan(model, this.#faults);
     this.#plans.set(model.id, plan);
     return plan;

@@ -14,7 +14,9 @@ async function isAlive(epoch: string, locks: LockManager): Promise<boolean> {
   const { held = [] } = await queryLocks(locks);
   if (!held.some(({ name }) => name === engineLock(epoch))) return false;
   living = epoch;
-  const forget = (): void => void (living === epoch && (living = ''));
+  const forget = (): void => {
+    if (living === epoch) living = '';
+  };
   whenReleased(locks, engineLock(epoch)).then(forget, forget);
   return true;
 }

@@ -51,7 +51,7 @@ export class SharedJobs {
     if (alike.length > 0) await Promise.all([identity, ...alike].map((each) => each.setHash()));
     signal.throwIfAborted();
     const isEqual = ({ outline, hash }: Identity): boolean =>
-      outline === identity.outline && hash !== null && hash === identity.hash;
+      outline === identity.outline && hash === identity.hash;
     const [, found] = [...this.#running].find(([each]) => isEqual(each)) ?? [];
     const known = found as SharedJob<K> | undefined;
     if (known && sharedWith === 'retries' && known.isConcurrentAttempt(origin.attempt)) {

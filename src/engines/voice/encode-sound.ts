@@ -53,17 +53,26 @@ const joined = async (...parts: Bytes[]): Promise<Bytes> =>
 const pcm = (samples: Float32Array): Bytes =>
   new Uint8Array(Int16Array.from(samples, (sample) => Math.round(sample * 32_767)).buffer);
 
-/** Four letters, or two numbers of 16 bits, as one of 32 bits. */
-const word = ([a = '', b = '', c = '', d = '']: string): number =>
-  [d, c, b, a].reduce((value, letter) => (value << 8) | letter.charCodeAt(0), 0);
-const pair = (low: number, high: number): number => (high << 16) | low;
-
-/** Header of a WAV file whose length is not known yet: PCM in one channel, with 16 bits a sample. */
-const waveHeader = (): Bytes => {
-  const format = [16, pair(1, 1), VOICE_RATE, VOICE_RATE * 2, pair(2, 16)];
-  const parts = [word('RIFF'), UNKNOWN_LENGTH, word('WAVE'), word('fmt '), ...format];
-  return new Uint8Array(Uint32Array.from([...parts, word('data'), UNKNOWN_LENGTH]).buffer);
-};
+/** Header of a WAV file whose length is not known yet. */
+function waveHeader(): Bytes {
+  const view = new DataView(new ArrayBuffer(44));
+  const text = (at: number, word: string): void => {
+    for (let i = 0; i < word.length; i++) view.setUint8(at + i, word.charCodeAt(i));
+  };
+  text(0, 'RIFF');
+  view.setUint32(4, UNKNOWN_LENGTH, true);
+  text(8, 'WAVEfmt ');
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, VOICE_RATE, true);
+  view.setUint32(28, VOICE_RATE * 2, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  text(36, 'data');
+  view.setUint32(40, UNKNOWN_LENGTH, true);
+  return new Uint8Array(view.buffer);
+}
 
 const HEADERS: Partial<Record<SpeechFormat, () => Bytes>> = { wav: waveHeader, flac: flacHeader };
 

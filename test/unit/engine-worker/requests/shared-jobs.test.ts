@@ -89,7 +89,8 @@ test.each(PAIRS)(
     await Promise.all(runs);
     expect([first.text(), second.text(), signals.length]).toEqual(['ab', 'ab', 2]);
     await jobs.run({ id: '4', job: make(), origin: from('4') }, reading().reader, never, work);
-    expect([signals.length, digest.mock.calls.length < 4]).toEqual([3, true]);
+    expect(signals.length).toBe(3);
+    expect(digest.mock.calls.length).toBeLessThan(4);
   },
 );
 
