@@ -5,7 +5,8 @@ import { EVENT_STREAM, JSON_TYPE } from '../http/response.ts';
 import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent } from '../reply-parts.ts';
 import { writeJson } from '#base';
-import { itemIds, type NextItemId, openStreams } from './item-references.ts';
+import { openStreams } from './find-response.ts';
+import { itemIds, type NextItemId } from './item-references.ts';
 import {
   toIncomplete,
   toResponseLogprobs,

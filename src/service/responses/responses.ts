@@ -6,7 +6,8 @@ import type { Exchange } from '../http/exchange.ts';
 import { EVENT_STREAM, JSON_TYPE, jsonResponse, textResponse } from '../http/response.ts';
 import type { StoredResponse } from '#protocol';
 import { conflicting, invalidField, readJson, requestError, writeJson } from '#base';
-import { findResponse, openStream, resolveReferences } from './item-references.ts';
+import { findResponse, openStream } from './find-response.ts';
+import { resolveReferences } from './item-references.ts';
 import { replayResponse, responseFormat } from './response-events.ts';
 import {
   appendItems,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ResponseObject } from '../../../../src/service/responses/response-object.ts';
 import type { Exchange } from '../../../../src/service/http/exchange.ts';
-import { findResponse } from '../../../../src/service/responses/item-references.ts';
+import { findResponse } from '../../../../src/service/responses/find-response.ts';
 import { responseFormat } from '../../../../src/service/responses/response-events.ts';
 
 test('what was sent is stored for its own key only, and not after the whole reply', async () => {
