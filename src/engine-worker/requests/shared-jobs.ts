@@ -1,6 +1,6 @@
-import type { EventOf, JobOf, Kind } from '#jobs';
+import type { EventOf, Job, JobOf, Kind } from '#jobs';
 import type { Origin } from '#protocol';
-import { requestError, abortable, sha256, type ServiceError } from '#base';
+import { requestError, abortable, isObject, sha256, type ServiceError } from '#base';
 import { jobRules } from './job-rules.ts';
 import type { JobSink } from './serve-job.ts';
 
@@ -9,22 +9,22 @@ type Step<K extends Kind> = (sink: JobSink<K>) => Promise<void> | void;
 
 /** What repetitions of a job have in common. */
 class Identity {
-  /** Client, choice, and the job's numbers and lengths of texts: equal for equal jobs. */
-  readonly outline: string;
-  hash: string | null = null;
-  readonly #job: unknown;
+  hash = '';
+  readonly #parts: [client: string, choice: string, job: Job];
   #hashing: Promise<string> | undefined;
 
-  constructor(client: string, choice: string, job: unknown) {
-    this.#job = job;
-    const outline = JSON.stringify(job, (_key, part: unknown) =>
-      typeof part === 'string' ? part.length : part,
-    );
-    this.outline = `${client} ${choice} ${outline}`;
+  constructor(...parts: [client: string, choice: string, job: Job]) {
+    this.#parts = parts;
+  }
+
+  /** Whether all but the bytes of files is equal. */
+  isLike(other: Identity): boolean {
+    return areAlike(this.#parts, other.#parts);
   }
 
   async setHash(): Promise<void> {
-    this.hash = await (this.#hashing ??= hashOf(this.#job));
+    const [, , job] = this.#parts;
+    if ('file' in job) this.hash = await (this.#hashing ??= hashOf(job.file));
   }
 }
 
@@ -46,12 +46,10 @@ export class SharedJobs {
     if (!origin?.mayBeRepeated || sharedWith === 'none') return work(sink, signal);
     // The choices of one request must not share a job: their ids end with the choice's index.
     const identity = new Identity(origin.client, id.slice(origin.request.length), job);
-    const alike = [...this.#running.keys()].filter(({ outline }) => outline === identity.outline);
-    // The hash of megabytes takes a tenth of a second, and most jobs have no like.
+    const alike = [...this.#running.keys()].filter((each) => each.isLike(identity));
     if (alike.length > 0) await Promise.all([identity, ...alike].map((each) => each.setHash()));
     signal.throwIfAborted();
-    const isEqual = ({ outline, hash }: Identity): boolean =>
-      outline === identity.outline && hash === identity.hash;
+    const isEqual = (each: Identity): boolean => each.hash === identity.hash && each.isLike(identity);
     const [, found] = [...this.#running].find(([each]) => isEqual(each)) ?? [];
     const known = found as SharedJob<K> | undefined;
     if (known && sharedWith === 'retries' && known.isConcurrentAttempt(origin.attempt)) {
@@ -64,18 +62,19 @@ export class SharedJobs {
   }
 }
 
-/** Computes the SHA-256 of plain data that may contain files. */
-async function hashOf(value: unknown): Promise<string> {
-  const files: Blob[] = [];
-  const text = JSON.stringify(value, (_key, part: unknown) =>
-    part instanceof Blob ? [files.push(part), part.size] : part,
-  );
-  const encoded = new TextEncoder().encode(text);
-  // Create a Blob only if there are files: it takes a round trip to the browser process.
-  return sha256(
-    files.length === 0 ? encoded : new Uint8Array(await new Blob([encoded, ...files]).arrayBuffer()),
-  );
+/** Compares plain data part by part: hashing megabytes of text would take a tenth of a second. */
+function areAlike(one: unknown, other: unknown): boolean {
+  if (one instanceof Blob && other instanceof Blob) return one.size === other.size;
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((part, at) => areAlike(part, other[at]));
+  if (!isObject(one) || !isObject(other)) return Object.is(one, other);
+  const [names, others] = [Object.keys(one), Object.keys(other)];
+  const isAlike = (name: string, at: number): boolean =>
+    name === others[at] && areAlike(one[name], other[name]);
+  return names.length === others.length && names.every(isAlike);
 }
+
+const hashOf = async (file: Blob): Promise<string> => sha256(new Uint8Array(await file.arrayBuffer()));
 
 /** Time within which an equal request is not a repetition: no client gives up so soon. */
 const TOGETHER_MS = 1000;
