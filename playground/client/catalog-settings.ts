@@ -5,7 +5,6 @@ import { preference } from '../preferences.ts';
 
 /** Whether weights may come from the model hub. */
 export const hubAllowed = preference('model-hub', false);
-export const speechAdded = preference('speech-model', false);
 export const visionAdded = preference('vision-model', false);
 /** Whether the browser's own model may answer for `BUILT_IN_MODEL`. */
 export const builtInAdded = preference('built-in-model', false);

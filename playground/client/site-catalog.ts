@@ -8,11 +8,11 @@ import {
   voices,
   withBuiltIn,
 } from '../../src/catalog.ts';
-import { BUILT_IN_MODEL, builtInAdded, offersBuiltIn, speechAdded, visionAdded } from './catalog-settings.ts';
+import { BUILT_IN_MODEL, builtInAdded, offersBuiltIn, visionAdded } from './catalog-settings.ts';
 
 /** The catalog that this page starts with. */
 export function siteCatalog(): Catalog {
-  const added = [voices, ...(speechAdded.peek() ? [speech] : []), ...(visionAdded.peek() ? [vision] : [])];
+  const added = [voices, speech, ...(visionAdded.peek() ? [vision] : [])];
   const catalog = extendCatalog(defaultCatalog, ...added);
   const all = offersBuiltIn && builtInAdded.peek() ? withBuiltIn(catalog, BUILT_IN_MODEL) : catalog;
   // Set when Vite starts: `VITE_SERVER=http://127.0.0.1:8000/v1 npx vite`.

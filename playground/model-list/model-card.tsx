@@ -82,6 +82,10 @@ function Failure({ status }: Pick<Facts, 'status'>) {
   return <ErrorText text={inWords(status.errorCode ?? '', status.error)} />;
 }
 
+/** Whether requests have a limit in tokens: speech has none that users meet. */
+const isOfTexts = (id: string): boolean =>
+  !['speech', 'transcription'].includes(catalogModel(id)?.kind ?? 'chat');
+
 const statusOf = (id: string): ModelStatus | undefined =>
   modelStatuses.value.find((model) => model.id === id);
 
@@ -137,7 +141,7 @@ function VariantDetails({
         <WhyThese model={id} reasons={reasons} />
       </Fact>
       <Fact name="Size">{bytes(weightBytes(variant))}</Fact>
-      <Fact name="Context">{count(variant.contextLength)} tokens</Fact>
+      {isOfTexts(id) && <Fact name="Context">{count(variant.contextLength)} tokens</Fact>}
     </>
   );
 }

@@ -1,5 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { hubAllowed } from '../client/catalog-settings.ts';
+import { hubBytes, missingBytes } from '../client/model-facts.ts';
 import { speechModel, speechState } from '../client/speech-model.ts';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
@@ -11,6 +13,8 @@ import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
 import { ErrorText } from '../components/error-text.tsx';
 import { Button } from '../components/button.tsx';
+import { bytes } from '../format.ts';
+import { SpeechSetup } from './speech-setup.tsx';
 
 /** Card for the source of sound: a file, dropped or chosen, or the microphone. */
 export function SourceCard() {
@@ -28,6 +32,7 @@ export function SourceCard() {
       <p class="small">
         Drop a file here (flac, mp3, mp4, m4a, ogg, wav or webm), choose one, or record. It is sent nowhere.
       </p>
+      <DownloadNote />
       <div class="row">
         {phase === 'recording' ? (
           <>
@@ -68,11 +73,27 @@ export function SourceCard() {
           currentTarget.value = '';
         }}
       />
-      {speechModel.value !== null && speechState.value === 'usable' && (
+      {speechModel.value !== null && (
         <LoadCard model={speechModel.value} onRetry={() => problem.value !== null && void tryAgain()} />
       )}
       {failure !== null && <ErrorText alert text={failure} model={speechModel.value} />}
+      <SpeechSetup />
     </section>
+  );
+}
+
+/** What the first transcription downloads. */
+function DownloadNote() {
+  const model = speechModel.value ?? '';
+  const isFromHub = speechState.value === 'no weights';
+  const size = isFromHub ? hubBytes(model) : missingBytes(model);
+  if (!size) return null;
+  return (
+    <p class="small">
+      The first time, {model} (Whisper, {isFromHub && 'about '}
+      {bytes(size)}) is downloaded{isFromHub && ' from the model hub (huggingface.co)'}
+      {isFromHub && !hubAllowed.value && ', and this page is reloaded'}.
+    </p>
   );
 }
 

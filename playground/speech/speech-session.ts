@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
 import { loadFor } from '../client/downloads.ts';
-import { speechModel } from '../client/speech-model.ts';
+import { hubAllowed, setAndReload } from '../client/catalog-settings.ts';
+import { speechModel, speechState } from '../client/speech-model.ts';
 import { plural } from '../format.ts';
 import { problemOf } from '../problem.ts';
 import { decodeSound, RATE, readDuration } from './decode-sound.ts';
@@ -23,6 +24,8 @@ const MAX_DECODED_SECONDS = 30 * 60;
 const MAX_DECODED_BYTES = 200e6;
 /** Limit of /v1 for one request. */
 const MAX_REQUEST_BYTES = 25 * 1024 * 1024;
+/** Cache with the sound that waits while the page is reloaded to allow the model hub. */
+const KEPT = 'localtext-playground-sound';
 
 /** Kept while another view is shown. */
 export const sound = signal<Sound | null>(null);
@@ -60,6 +63,29 @@ export async function takeRecording(samples: Float32Array): Promise<void> {
   await take(file, () => Promise.resolve(samples));
 }
 
+/** Transcribes the sound that was kept for this page. */
+export async function takeKept(): Promise<void> {
+  const cache = await caches.open(KEPT);
+  const [kept] = await cache.matchAll();
+  const [request] = await cache.keys();
+  const blob = await kept?.blob();
+  await caches.delete(KEPT);
+  // Without the setting, which the browser may refuse to store, the page would be reloaded for ever.
+  if (!blob || !request || !hubAllowed.peek()) return;
+  const name = decodeURIComponent(new URL(request.url).pathname.slice(1));
+  await takeFile(new File([blob], name, { type: blob.type }));
+}
+
+async function keepAndReload(file: File): Promise<void> {
+  try {
+    const cache = await caches.open(KEPT);
+    await cache.put(`/${encodeURIComponent(file.name)}`, new Response(file));
+    setAndReload(hubAllowed, true);
+  } catch (error) {
+    problem.value = problemOf(error);
+  }
+}
+
 export function cancel(): void {
   controller.abort();
   phase.value = 'stopped';
@@ -67,6 +93,7 @@ export function cancel(): void {
 }
 
 async function take(file: File, decode: (url: string) => Promise<Float32Array | null>): Promise<void> {
+  if (speechState.peek() === 'no weights' && !hubAllowed.peek()) return keepAndReload(file);
   controller.abort();
   controller = new AbortController();
   const { signal: aborted } = controller;

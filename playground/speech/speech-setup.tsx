@@ -1,68 +1,35 @@
-import { hubAllowed, setAndReload, speechAdded } from '../client/catalog-settings.ts';
+import { hubAllowed } from '../client/catalog-settings.ts';
 import { speechModel, speechState, voiceModel } from '../client/speech-model.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
-import { ReloadRow } from '../components/reload-row.tsx';
 import { Card } from '../components/card.tsx';
-import { Button } from '../components/button.tsx';
 
-const LINE = 'start({ catalog: extendCatalog(defaultCatalog, speech) })';
-
-/** Shows what speech to text still needs, and how to get it. Renders nothing if nothing is missing. */
+/** Says where the missing weights of speech to text come from. Renders nothing if none are missing. */
 export function SpeechSetup() {
-  if (speechState.value === 'absent') return speechAdded.value ? <OtherTab /> : <NoModel />;
-  if (speechState.value === 'no weights') return <NoWeights />;
-  return null;
-}
-
-function NoModel() {
-  return (
-    <Card title="This site has no model for speech to text yet.">
-      <p class="small">Whisper (45 MB) transcribes files and recordings on this device.</p>
-      <ReloadRow setting={speechAdded} value={true} primary>
-        Add it to this playground
-      </ReloadRow>
-      <details>
-        <summary>For a site of your own</summary>
-        <p class="small">
-          One line adds it, with <code>extendCatalog</code>, <code>defaultCatalog</code> and{' '}
-          <code>speech</code> of <code>localtext/catalog</code>:
-        </p>
-        <CodeBlock text={LINE} lang="ts" />
-      </details>
-    </Card>
-  );
-}
-
-/** The leading tab chooses the models. */
-function OtherTab() {
-  return (
-    <Card title="Another tab of this site runs without the speech model.">
-      <p class="small">Reload the site’s other tabs, or close them.</p>
-    </Card>
-  );
-}
-
-function NoWeights() {
+  if (speechState.value !== 'no weights') return null;
   const model = speechModel.value ?? '';
   return (
-    <Card title={`The weights of ${model} are not on this site.`}>
-      <p class="small">Download them where the site is built, and reload this page:</p>
-      <CodeBlock text={`npx localtext pull ${model}`} lang="sh" />
-      <p class="small">
-        In a clone of the repository,{' '}
-        <code>python3 test/support/speech/weights/weights.py public/models</code> writes weights for English
-        alone, without the model hub.
-      </p>
-      {!hubAllowed.value && (
-        <div class="row">
-          <Button onClick={() => setAndReload(hubAllowed, true)}>Allow the model hub</Button>
-          <span class="small quiet">
-            This browser then downloads them from huggingface.co, about 45 MB. Reloads this page; reload the
-            site’s other tabs too.
-          </span>
-        </div>
+    <>
+      {hubAllowed.value && (
+        <p class="small">
+          The model hub (huggingface.co) does not answer. Check the connection, and reload this site’s other
+          tabs: they may have been opened without it.
+        </p>
       )}
-    </Card>
+      <details class="small">
+        <summary>For a site of your own</summary>
+        <p>
+          Add <code>speech</code> of <code>localtext/catalog</code> to the catalog, and download the weights
+          where the site is built:
+        </p>
+        <CodeBlock text="start({ catalog: extendCatalog(defaultCatalog, speech) })" lang="ts" />
+        <CodeBlock text={`npx localtext pull ${model}`} lang="sh" />
+        <p>
+          In a clone of the repository,{' '}
+          <code>python3 test/support/speech/weights/weights.py public/models</code> writes weights for English
+          alone, without the model hub.
+        </p>
+      </details>
+    </>
   );
 }
 

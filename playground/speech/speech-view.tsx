@@ -1,17 +1,19 @@
 import './speech.css';
 import '../markdown/markdown.css';
-import { setAndReload, speechAdded } from '../client/catalog-settings.ts';
+import { useEffect } from 'preact/hooks';
 import { speechModel, speechState, voiceModel, voiceState } from '../client/speech-model.ts';
-import { sound } from './speech-session.ts';
+import { sound, takeKept } from './speech-session.ts';
 import { SourceCard } from './source-card.tsx';
 import { SpeakCard } from './speak-card.tsx';
-import { NoVoice, SpeechSetup } from './speech-setup.tsx';
+import { NoVoice } from './speech-setup.tsx';
 import { TranscriptCard } from './transcript-card.tsx';
-import { Button } from '../components/button.tsx';
 
 export function SpeechView() {
   const chosen = sound.value;
-  const isUsable = speechState.value === 'usable';
+  const canHear = speechState.value !== 'unknown' && speechModel.value !== null;
+  useEffect(() => {
+    if (canHear) void takeKept();
+  }, [canHear]);
   return (
     <div class="page" data-hue="coral">
       <header class="page-head">
@@ -24,17 +26,8 @@ export function SpeechView() {
       {speechState.value === 'unknown' && <p class="quiet">Asking…</p>}
       {voiceState.value === 'usable' && <SpeakCard />}
       {voiceState.value === 'no weights' && <NoVoice />}
-      <SpeechSetup />
-      {isUsable && <SourceCard />}
-      {isUsable && chosen && <TranscriptCard key={chosen.url} sound={chosen} />}
-      {speechModel.value !== null && speechAdded.value && (
-        <div class="row">
-          <Button look="quiet" small onClick={() => setAndReload(speechAdded, false)}>
-            Remove the speech model from this playground
-          </Button>
-          <span class="small quiet">Reloads this page. Stored weights can be deleted under Models.</span>
-        </div>
-      )}
+      {canHear && <SourceCard />}
+      {canHear && chosen && <TranscriptCard key={chosen.url} sound={chosen} />}
     </div>
   );
 }

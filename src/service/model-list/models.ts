@@ -80,9 +80,12 @@ export async function nameUsableModels(
   return fitting.map(({ id }) => id).join(', ') || 'none. A site adds one by `start({ catalog })`';
 }
 
+/** Hint for the name of a repository, which is no model's id. */
+const IN_HUB = 'Add a model of the hub by `models.add({ hub: "owner/name" }, { id })`, and use that id. ';
+
 const noSuchModel = (id: string, hint: string): ServiceError =>
   modelNotFound(
-    `The model ${JSON.stringify(shortened(id, 80))} does not exist, or this key may not use it. ${hint}`,
+    `The model ${JSON.stringify(shortened(id, 80))} does not exist, or this key may not use it. ${id.includes('/') ? IN_HUB : ''}${hint}`,
   );
 
 const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean =>

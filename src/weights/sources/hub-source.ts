@@ -244,14 +244,17 @@ const getJson = (url: string, signal: AbortSignal): Promise<{ json: unknown; nex
 /**
  * Reads from the hub or another server, again if the connection breaks.
  * @param receivedBytes bytes that attempts have received, if the next one continues after them
- * @param advice what to do if the server cannot be reached
+ * @param advice what to do if the server cannot be read
  * @throws ServiceError; the signal's reason
  */
 export async function reading<T>(
   url: string,
   signal: AbortSignal,
   read: (timeout: IdleTimeout) => Promise<T>,
-  { receivedBytes = () => 0, advice = '' }: { receivedBytes?: () => number; advice?: string } = {},
+  {
+    receivedBytes = () => 0,
+    advice = '. Check the connection, and try again',
+  }: { receivedBytes?: () => number; advice?: string } = {},
 ): Promise<T> {
   try {
     const isFinal = (error: unknown): boolean =>
@@ -263,7 +266,7 @@ export async function reading<T>(
     signal.throwIfAborted();
     if (error instanceof ServiceError) throw error;
     const isKnown = error instanceof IdleTimeoutError || error instanceof TransientStatusError;
-    throw unreadable(url, isKnown ? error.message : UNREACHABLE + advice, error);
+    throw unreadable(url, (isKnown ? error.message : UNREACHABLE) + advice, error);
   }
 }
 

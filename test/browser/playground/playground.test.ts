@@ -275,15 +275,16 @@ test('models: stored weights are listed, and deleted', async () => {
   await expect.poll(focused).toContain('smollm2-135m-instruct-q4_1');
 });
 
-test('models: the four ids and the voice, in the order of /v1/models', async () => {
+test('models: the four ids, speech to text and the voice, in the order of /v1/models', async () => {
   await open('Models');
-  await page.locator('.model-card h2').nth(4).waitFor();
+  await page.locator('.model-card h2').nth(5).waitFor();
   await expect(page.locator('.model-card h2').allTextContents()).resolves.toEqual([
     'crimson-falcon-4',
     'indigo-owl-4',
     'amber-phoenix-4',
     'jade-mole-4',
     'silver-lark-4',
+    'coral-wren-4',
   ]);
 });
 

@@ -111,7 +111,6 @@ test('a reply is spoken: its sentences as captions, Escape stops it', async () =
 
 test('a conversation by voice: heard, answered, spoken, interrupted by speaking, ended by Escape', async () => {
   await serveWhisper(site);
-  await page.evaluate(() => localStorage.setItem('localtext-playground:speech-model', 'true'));
   await page.goto(`${site.url}/#/chat`);
   await page.reload();
   await page.evaluate(async () => {

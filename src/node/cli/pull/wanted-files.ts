@@ -88,7 +88,8 @@ export async function wantedFiles({
     const wanted: Variant[] | undefined = variant ? [variant] : models.get(id)?.variants;
     if (!wanted) {
       const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
-      throw new PullError(`There is no model or variant "${id}". ${known}`);
+      const inHub = id.includes('/') ? ' A page adds a model of the hub itself: models.add({ hub }).' : '';
+      throw new PullError(`There is no model or variant "${id}".${inHub} ${known}`);
     }
     // An `optIn` variant is included only by its own name.
     for (const { files: pinned, optIn } of wanted) {

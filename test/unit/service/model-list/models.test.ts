@@ -50,8 +50,8 @@ test('a model has its facts in the list and alone, by every name, and an error a
   const { data } = (await (await fetch('/v1/models')).json()) as { data: unknown[] };
   expect(data).toEqual([{ ...plain, id: 'own-1', ...facts }]);
   expect(await (await fetch('/v1/models/other')).json()).toEqual({ ...plain, ...facts });
-  const answer = await fetch('/v1/embeddings', { json: { model: 'x', input: 'a' } });
-  expect(await answer.text()).toMatch(/Models for this: none\. A site adds one by `start/);
+  const answer = await fetch('/v1/embeddings', { json: { model: 'o/x', input: 'a' } });
+  expect(await answer.text()).toMatch(/models\.add\(.* Models for this: none\. A site adds one by `start/);
 });
 
 test('a request keeps the catalog that was read for it, whatever other requests read', async () => {

@@ -202,7 +202,7 @@ test.each([
   vi.setTimerTickMode('nextTimerAsync');
   vi.stubGlobal('fetch', fetched);
   await expect(read()).rejects.toMatchObject(
-    unavailable(/could not be read: the connection failed, .*CORS.*connect-src/),
+    unavailable(/read: the connection failed, .*CORS.*connect-src.*\. (Check the connection|Download)/),
   );
 });
 
