@@ -1,6 +1,6 @@
 import { findExcess, FIRST_FAULT, type z } from '#base';
 import { takeTurn } from '#browser';
-import { brokeBound, misshapen } from './upstream-failures.ts';
+import { brokeBound, cutShort, misshapen, without } from './upstream-failures.ts';
 
 /** Maximum computation before yielding to other requests: buffered data would be read without a pause. */
 const MAX_SLICE_MS = 8;
@@ -97,6 +97,20 @@ export async function readJsonBody(response: Response, maxBytes: number, ms = MA
   const excess = findExcess(json, Math.floor(maxBytes / BYTES_PER_VALUE));
   if (excess) throw brokeBound(`sent an answer that ${excess.rule}`);
   return JSON.parse(new TextDecoder().decode(json));
+}
+
+/** A whole answer of a schema. @throws UpstreamError */
+export async function readAnswer<Value>(
+  response: Response,
+  schema: z.ZodMiniType<Value>,
+  what: string,
+  maxBytes: number,
+): Promise<Value> {
+  const json = await readJsonBody(response, maxBytes).catch((error: unknown) => {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw /json/i.test(response.headers.get('content-type') ?? '') ? cutShort() : without('JSON', response);
+  });
+  return conforming(schema, json, what);
 }
 
 /**

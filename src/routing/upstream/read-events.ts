@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '#base';
 import { conforming, Deadline, streamBytes, TimeSlice } from './read-answer.ts';
-import { brokeBound, cutShort, noEvents } from './upstream-failures.ts';
+import { brokeBound, cutShort, without } from './upstream-failures.ts';
 
 /**
  * Maximum length of one event and its incomplete lines. A token with 20 alternatives takes some kilobytes.
@@ -69,7 +69,7 @@ export async function* readEvents<Event extends { error?: unknown }>(
   } catch (error) {
     if (!isWhole) throw error;
   }
-  if (isEmpty) throw noEvents(response);
+  if (isEmpty) throw without('a stream of events', response);
 }
 
 async function* parsedEvents<Event extends { error?: unknown }>(

@@ -6,7 +6,7 @@ import {
 } from '#jobs';
 import * as z from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJsonBody } from './read-answer.ts';
+import { readAnswer } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 import type { RunOnServer } from './upstream-server.ts';
 
@@ -40,8 +40,7 @@ export const upstreamDecision: RunOnServer<'decision'> = async function* (server
   const sent = { ...request, model: server.variant.model };
   const response = await server.post('/decisions', sent, signal, { isOptional: true });
   yield { type: 'stage', stage: 'prefill', servedBy: server.fingerprint };
-  const body = await readJsonBody(response, maxBytes(questions));
-  const { answers, usage } = conforming(decisionSchema, body, 'decisions');
+  const { answers, usage } = await readAnswer(response, decisionSchema, 'decisions', maxBytes(questions));
   if (answers.length !== questions.length) throw misshapen('decisions');
   const promptTokens = tokensOfText(usage?.input_tokens, charactersOf(job), maxHiddenTokens(job));
   yield {

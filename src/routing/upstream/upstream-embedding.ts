@@ -1,7 +1,7 @@
 import { CHARACTERS_A_TOKEN } from '#jobs';
 import { unsupported, type z } from '#base';
 import { embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJsonBody } from './read-answer.ts';
+import { readAnswer } from './read-answer.ts';
 import { brokeBound, misshapen } from './upstream-failures.ts';
 import type { RunOnServer } from './upstream-server.ts';
 
@@ -36,8 +36,8 @@ export const upstreamEmbedding: RunOnServer<'embedding'> = async function* (serv
     const fields = { input, dimensions, input_type: inputType };
     const body = { model: variant.model, encoding_format: 'float', ...fields };
     const response = await server.post('/embeddings', body, signal);
-    const json = await readJsonBody(response, (1 + input.length) * bytes);
-    const answer = conforming(embeddingsSchema(input.length), json, 'embeddings');
+    const schema = embeddingsSchema(input.length);
+    const answer = await readAnswer(response, schema, 'embeddings', (1 + input.length) * bytes);
     vectors.push(...readVectors(answer.data, input.length, dimensions, own ?? vectors[0]?.length));
     const { prompt } = readUsage(answer.usage, variant.contextLength * input.length);
     promptTokens += tokensOfText(prompt, charactersOf(input), input.length * HIDDEN_TOKENS);

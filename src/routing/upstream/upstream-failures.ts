@@ -19,11 +19,11 @@ export const misshapen = (what: string): UpstreamError =>
 export const cutShort = (): UpstreamError =>
   upstreamError('upstream_failed', 'ended its reply too early. Try again.');
 
-/** Error for an answer that is no stream, such as the page of a wrong address. */
-export const noEvents = ({ status, headers }: Response): UpstreamError =>
+/** Error for an answer of another type, such as the page of a wrong address. @param what "a stream of events" */
+export const without = (what: string, { status, headers }: Response): UpstreamError =>
   upstreamError(
     'upstream_failed',
-    `answered ${status} without a stream of events (content type: ${headers.get('content-type')?.slice(0, 100) ?? 'none'}). Check \`baseUrl\` in the catalog.`,
+    `answered ${status} without ${what} (content type: ${headers.get('content-type')?.slice(0, 100) ?? 'none'}). Check \`baseUrl\` in the catalog.`,
   );
 
 /** Failure of a server that sent nothing in time: the connection was neither answered nor refused. */

@@ -1,7 +1,7 @@
 import { CHARACTERS_A_TOKEN, similarities } from '#jobs';
 import * as z from '#base/zod';
 import { listOf, readUsage, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJsonBody } from './read-answer.ts';
+import { readAnswer } from './read-answer.ts';
 import { upstreamEmbedding } from './upstream-embedding.ts';
 import { brokeBound } from './upstream-failures.ts';
 import type { RunOnServer } from './upstream-server.ts';
@@ -29,8 +29,9 @@ const byReranker: RunOnServer<'rerank'> = async function* (server, job, signal) 
   yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   // A server may send each document back.
   const echoed = JSON.stringify(documents).length * CHARACTERS_A_TOKEN;
-  const json = await readJsonBody(response, (1 + documents.length) * BYTES_PER_RESULT + echoed);
-  const { results, usage } = conforming(rerankSchema(documents.length), json, 'a ranking');
+  const maxBytes = (1 + documents.length) * BYTES_PER_RESULT + echoed;
+  const schema = rerankSchema(documents.length);
+  const { results, usage } = await readAnswer(response, schema, 'a ranking', maxBytes);
   const found = new Map(results.map(({ index, relevance_score: score }) => [index, score]));
   const scores = documents.flatMap((_, index) => found.get(index) ?? []);
   if (scores.length !== documents.length) throw brokeBound('gave no score for one of the documents');

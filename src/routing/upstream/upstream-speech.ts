@@ -1,6 +1,7 @@
-import { estimateTokens } from '#jobs';
+import { unsupported } from '#base';
+import { estimateTokens, type SpeechFormat } from '#jobs';
 import { Deadline, streamBytes } from './read-answer.ts';
-import { cutShort, misshapen } from './upstream-failures.ts';
+import { cutShort, without } from './upstream-failures.ts';
 import type { RunOnServer } from './upstream-server.ts';
 
 /** Half an hour of sound, uncompressed. */
@@ -10,6 +11,25 @@ const MAX_PAUSE_MS = 60_000;
 /** Content types of pages and of errors. Some servers send sound without its type. */
 const NO_SOUND = /^text\/|\b(?:json|xml)\b/i;
 
+/** First bytes of the formats that have a sign, in Latin-1. Two bytes of `pcm` may be those of a frame. */
+const SIGNS: readonly [SpeechFormat, RegExp][] = [
+  ['wav', /^(?:RIFF|RF64)/],
+  ['opus', /^OggS/],
+  ['flac', /^fLaC/],
+  ['aac', /^\xFF[\xF0\xF1\xF8\xF9]/],
+  ['mp3', /^(?:ID3|\xFF[\xE2\xE3\xF2\xF3\xFA\xFB])/],
+];
+
+/** @throws ServiceError 400 for sound that begins as another format */
+function checkFormat(bytes: Uint8Array, format: SpeechFormat): void {
+  const start = String.fromCharCode(...bytes.subarray(0, 4));
+  if (format === 'pcm' && start.startsWith('\xFF')) return;
+  const [sent = format] = SIGNS.find(([, sign]) => sign.test(start)) ?? [];
+  if (sent === format) return;
+  const rule = `must be ${sent}: the server behind this model sends it in place of ${format}`;
+  throw unsupported('response_format', rule);
+}
+
 /** Speaks a text on a server. `accepted` is sent with the first bytes: until then the next variant can answer unseen. */
 export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, job, signal) {
   const { fingerprint, variant } = server;
@@ -18,7 +38,7 @@ export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, jo
   const response = await server.post('/audio/speech', body, signal);
   if (NO_SOUND.test(response.headers.get('content-type') ?? '')) {
     void response.body?.cancel().catch(() => undefined);
-    throw misshapen('sound');
+    throw without('sound', response);
   }
   yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   const deadline = new Deadline();
@@ -29,7 +49,10 @@ export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, jo
     server.noteData();
     // The time that the reader takes does not count.
     deadline.clear();
-    if (!isAccepted) yield { type: 'accepted', fingerprint };
+    if (!isAccepted) {
+      checkFormat(bytes, job.format);
+      yield { type: 'accepted', fingerprint };
+    }
     isAccepted = true;
     yield { type: 'delta', bytes, text: '' };
     wait();

@@ -1,7 +1,7 @@
 import type { ChatUsage, TranscriptionEvent, TranscriptionJob } from '#jobs';
 import { catch as orElse, z } from '#base/zod';
 import { count, details, listOf, tokensOfText } from './answer-schemas.ts';
-import { conforming, readJsonBody } from './read-answer.ts';
+import { readAnswer } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
 import { cutShort, misshapen } from './upstream-failures.ts';
 import type { RunOnServer } from './upstream-server.ts';
@@ -57,7 +57,8 @@ export const upstreamTranscription: RunOnServer<'transcription'> = async functio
   const response = await server.post(path, formOf(job, server.variant.model), signal);
   yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
-    const answer = checked(await readJsonBody(response, MAX_BODY_BYTES), job);
+    const answer = await readAnswer(response, answerSchema, 'a transcript', MAX_BODY_BYTES);
+    if (job.times.some((each) => !answer[`${each}s`])) throw misshapen('a transcript');
     yield accepted;
     yield done(answer, answer.text.length);
     return;
@@ -94,12 +95,6 @@ function formOf(job: TranscriptionJob, model: string): FormData {
   form.set('model', model);
   form.set('file', file);
   return form;
-}
-
-function checked(sent: unknown, { times }: TranscriptionJob): Answer {
-  const answer = conforming(answerSchema, sent, 'a transcript');
-  if (times.some((each) => !answer[`${each}s`])) throw misshapen('a transcript');
-  return answer;
 }
 
 const usageOf = (usage: Usage, characters: number, fileBytes: number): ChatUsage => ({

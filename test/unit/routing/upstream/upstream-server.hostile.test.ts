@@ -317,6 +317,7 @@ test('an answer that is no stream is named', async () => {
   answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Log in</h1>');
   const says = /answered 200 without a stream of events \(content type: text\/html\)\. Check `baseUrl`/;
   await expect(ask()).rejects.toMatchObject(failed(says));
+  await expect(embed()).rejects.toMatchObject(failed(/without JSON \(content type: text\/html\)/));
 });
 
 test('an error whose body does not end has five seconds', async () => {

@@ -10,11 +10,12 @@ const job: SpeechJob = { kind: 'speech', model: 'm', text: 'Hi', format: 'mp3', 
 beforeEach(() => void vi.useFakeTimers());
 
 /** Speaks on a server that answers with this body. */
-function speak(body: BodyInit, type: string): AsyncGenerator<StageEvent | SpeechEvent, void, undefined> {
+function speak(body: BodyInit, type: string, format: SpeechJob['format'] = 'mp3') {
   const response = new Response(body, { headers: { 'content-type': type } });
   const server = { fingerprint: 's', variant: { model: 'tts' }, running: 0, post: async () => response };
   const noteData = (): void => undefined;
-  return runOnServer({ ...server, noteData } as unknown as UpstreamServer, job, new AbortController().signal);
+  const lent = { ...server, noteData } as unknown as UpstreamServer;
+  return runOnServer(lent, { ...job, format }, new AbortController().signal);
 }
 
 async function typesOf(events: AsyncIterable<StageEvent | SpeechEvent>): Promise<string[]> {
@@ -49,11 +50,26 @@ test('a client that reads for minutes gets the rest', async () => {
 });
 
 test.each([
-  ['nothing', '', 'audio/mpeg'],
-  ['a page', '<html>', 'text/html'],
-  ['an error', '{"error":"no such voice"}', 'application/json'],
-  ['a problem', '{"title":"no such voice"}', 'application/problem+json'],
-])('%s is not sound: the next variant answers', async (_, body, type) => {
-  const events = typesOf(speak(body, type));
-  await expect(events).rejects.toMatchObject({ wire: { code: 'upstream_failed' } });
+  ['nothing', '', 'audio/mpeg', 'too early'],
+  ['a page', '<html>', 'text/html', 'without sound (content type: text/html)'],
+  ['an error', '{"error":"no such voice"}', 'application/json', 'without sound'],
+  ['a problem', '{"title":"no such voice"}', 'application/problem+json', 'without sound'],
+])('%s is not sound: the next variant answers', async (_, body, type, says) => {
+  const wire = { code: 'upstream_failed', message: expect.stringContaining(says) as string };
+  await expect(typesOf(speak(body, type))).rejects.toMatchObject({ wire });
+});
+
+test.each([
+  ['wav', 'RIFF', 'mp3'],
+  ['mp3', 'ID3\x04', 'wav'],
+  ['aac', '\xFF\xF1\x50\x80', 'mp3'],
+  ['flac', 'fLaC', 'opus'],
+  ['wav', 'RIFF', 'pcm'],
+  [null, '\xFF\xFB\x90\x64', 'pcm'],
+  [null, '\xFF\xF3\x84\xC4', 'mp3'],
+] as const)('sound that begins as %s (%j), where %s was asked for', async (sent, start, format) => {
+  const events = typesOf(speak(Buffer.from(`${start}rest`, 'latin1'), 'audio/mpeg', format));
+  if (sent === null) return void (await expect(events).resolves.toContain('done'));
+  const message = expect.stringContaining(`must be ${sent}`) as string;
+  await expect(events).rejects.toMatchObject({ wire: { status: 400, param: 'response_format', message } });
 });
