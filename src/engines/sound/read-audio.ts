@@ -62,7 +62,7 @@ export interface ForPage {
  */
 export async function openSound(file: Blob): Promise<Sound | ForPage> {
   if (file.size === 0) throw refuse('is empty. Send an audio file');
-  const source = new BoundedSource(file);
+  const source = new BoundedSource(await withLengths(file));
   const input = new Input({ source, formats: FORMATS });
   const track = await input.getPrimaryAudioTrack().catch(() => {
     throw refuse(`is damaged, or not in a format that can be read: ${FORMAT_NAMES}`);
@@ -90,6 +90,19 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
     throw refuse(rule);
   }
   return { codec, decodes: isWebKitGtk() ? [] : await getDecodableAudioCodecs() };
+}
+
+/** Maximum length of a WAV file's header. */
+const MAX_HEADER = 4096;
+
+/** Makes the sound of a WAV file that was written as a stream, whose header counts no bytes of it, last to the file's end. */
+async function withLengths(file: Blob): Promise<Blob> {
+  const header = new Uint8Array(await file.slice(0, MAX_HEADER).arrayBuffer());
+  const text = String.fromCharCode(...header);
+  const start = /^RIFF[^]{4}WAVE(?:(?!data)[^])*data(?=\0{4})/.exec(text)?.[0].length ?? 0;
+  if (start === 0 || new DataView(header.buffer).getUint32(4, true) > start) return file;
+  header.fill(0xff, 4, 8).fill(0xff, start, start + 4);
+  return new Blob([header, file.slice(MAX_HEADER)]);
 }
 
 /** Whether the packets contain more samples, regardless of the file's timestamps. */
@@ -179,14 +192,21 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
   }
 }
 
-/** Mixes all channels to their mean. */
+/** Mixes all channels to their mean. Channels that cancel each other out are those of a wrong wire: the first counts. */
 function mono(sample: AudioSample): Float32Array<ArrayBuffer> {
   const { numberOfFrames: length, numberOfChannels: channels } = sample;
   const mixed = new Float32Array(length);
   const channel = new Float32Array(length);
-  for (let planeIndex = 0; planeIndex < channels; planeIndex++) {
+  let power = 0;
+  for (let planeIndex = channels - 1; planeIndex >= 0; planeIndex--) {
     sample.copyTo(channel, { planeIndex, format: 'f32-planar' });
-    for (let at = 0; at < length; at++) mixed[at] = (mixed[at] ?? 0) + (channel[at] ?? 0) / channels;
+    for (const [at, value] of channel.entries()) {
+      mixed[at] = (mixed[at] ?? 0) + value / channels;
+      power += (value / channels) ** 2;
+    }
   }
-  return mixed;
+  return mixed.reduce((sum, value) => sum + value ** 2, 0) < MIN_SHARE * power ? channel : mixed;
 }
+
+/** Least power of the mean of channels that belong together, as a share of theirs. */
+const MIN_SHARE = 0.001;

@@ -38,14 +38,16 @@ test('wav is decoded a second at a time', async () => {
   expect(lengths).toEqual([16_000, 16_000, 9322]);
 });
 
-/** WAV of 32-bit floats at 16 kHz. */
-function floatWav(samples: readonly number[]): Blob {
+/** WAV of 32-bit floats at 16 kHz. `size`: of a file that is written as a stream, as its header has it. */
+function floatWav(samples: readonly number[], channels = 1, size?: number): Blob {
   const head = Buffer.from(
     '524946460000000057415645666d74201000000003000100803e000000fa0000040020006461746100000000',
     'hex',
   );
-  head.writeUInt32LE(36 + 4 * samples.length, 4);
-  head.writeUInt32LE(4 * samples.length, 40);
+  head.writeUInt32LE(size ?? 36 + 4 * samples.length, 4);
+  head.writeUInt16LE(channels, 22);
+  head.writeUInt16LE(4 * channels, 32);
+  head.writeUInt32LE(size === undefined ? 4 * samples.length : 0, 40);
   return new Blob([head, Float32Array.from(samples)]);
 }
 
@@ -62,6 +64,16 @@ test.each([
 test('an m4a without its end is called cut off', async () => {
   const bytes = await clip('sentence.m4a');
   await expect(openSound(new Blob([bytes.subarray(0, bytes.length / 2)]))).rejects.toThrow('is cut off');
+});
+
+test.each([0, 36])('wav that was written as a stream is read to its end: size %i', async (size) => {
+  const sound = (await openSound(floatWav([0.5, 0.25], 1, size))) as Sound;
+  expect((await sound.next()).value).toEqual(Float32Array.of(0.5, 0.25));
+});
+
+test('channels of opposite signs are not silence', async () => {
+  const sound = (await openSound(floatWav([0.5, -0.5, 0.25, -0.25], 2))) as Sound;
+  expect((await sound.next()).value).toEqual(Float32Array.of(0.5, 0.25));
 });
 
 test('wav of integers that were written as floats is read', async () => {
