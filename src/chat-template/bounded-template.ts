@@ -357,6 +357,8 @@ class BoundedInterpreter extends Interpreter {
     const text: unknown = held.value;
     if (typeof text !== 'string' || kind === 'to text') {
       const value = super.evaluate(otherwise, scope);
+      // The library rounds down, Python towards zero.
+      if (name === 'int' && Number(text) < 0) return withValue(value, Math.trunc(Number(text)));
       return kind === 'operator' && name === '%' ? this.#withSign(value, args[0], environment) : value;
     }
     const values = this.#arguments(name, args, environment).map(

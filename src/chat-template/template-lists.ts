@@ -78,6 +78,19 @@ const extreme =
     return values[numbers.indexOf(choose(...numbers))];
   };
 
+/** The first of values that are equal in Python: `1` and `1.0`, and texts in any case unless an argument says otherwise. */
+const unique: ListFilter = (values, [isExact, attribute], { plain, toList }) => {
+  if (attribute) throw new Error('unique compares whole values alone');
+  const keyOf = ({ value }: { value: unknown }): unknown => {
+    if (typeof value === 'string') return isExact?.value === true ? plain(value) : plain(value).toLowerCase();
+    const inner: unknown = value?.valueOf();
+    return typeof inner === 'boolean' ? Number(inner) : inner;
+  };
+  const seen = new Set<unknown>();
+  // A set grows by a new key only.
+  return toList(values.filter((value) => seen.size < seen.add(keyOf(value)).size));
+};
+
 /** List filters that the library lacks, or supports only with some arguments. */
 export const LIST_FILTERS: ReadonlyMap<string, ListFilter> = new Map<string, ListFilter>([
   ['select', select(false, true)],
@@ -87,4 +100,5 @@ export const LIST_FILTERS: ReadonlyMap<string, ListFilter> = new Map<string, Lis
   ['map', map],
   ['max', extreme(Math.max)],
   ['min', extreme(Math.min)],
+  ['unique', unique],
 ]);

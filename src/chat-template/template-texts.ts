@@ -200,7 +200,7 @@ const filled = (text: string, pattern: RegExp, bounds: Bounds, fill: (place: str
     bounds,
   );
 
-const DECIMAL = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /** Evaluates `text % values`, without widths and precisions. The values are texts. */
 export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
@@ -216,6 +216,13 @@ export function percentFormat(text: string, values: readonly Plain[], bounds: Bo
   });
   if (next < values.length) throw new Error('not all arguments converted during string formatting');
   return whole;
+}
+
+/** Python's `int()`, and the default for a text that is no number. */
+function toInteger(text: string, [otherwise = 0, base = 10]: readonly Plain[], { plain }: Bounds): Plain {
+  if (base !== 10) throw new Error('int knows the base 10 alone');
+  const number = plain(text).trim();
+  return DECIMAL.test(number) ? Math.trunc(Number(number)) : otherwise;
 }
 
 const capitalize: TextMethod = (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
@@ -251,11 +258,13 @@ const ESCAPABLE = new RegExp(`([&<>"'${ALL_MARKS}])`);
 
 /** Parameter names of filters and methods, in order. */
 export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['int', ['default', 'base']],
   ['replace', ['old', 'new', 'count']],
   ['rsplit', ['sep', 'maxsplit']],
   ['split', ['sep', 'maxsplit']],
   ['splitlines', ['keepends']],
   ['trim', ['chars']],
+  ['unique', ['case_sensitive', 'attribute']],
 ]);
 
 /** Text filters that the library lacks. */
@@ -265,6 +274,7 @@ export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
     'escape',
     (text, _, bounds) => filled(text, ESCAPABLE, bounds, (sign) => ESCAPES[bounds.plain(sign)] ?? sign),
   ],
+  ['int', toInteger],
   ['replace', replaced],
   ['trim', (text, [characters], bounds) => stripped(text, characters, bounds)],
 ]);
