@@ -14,3 +14,5 @@ function media(query: string): ReadonlySignal<boolean> {
 export const isWide = media('(width >= 70rem)');
 /** A touch keyboard: Enter breaks the line there. */
 export const isTouch = media('(pointer: coarse)');
+/** The visitor asked for no movement. */
+export const isStill = media('(prefers-reduced-motion: reduce)');

@@ -1,4 +1,5 @@
 import { downloads } from '../client/downloads.ts';
+import { WaitingDots } from '../components/waiting-dots.tsx';
 
 /** Line shown between the question and the first token. */
 export function WaitingLine({ model }: { model: string }) {
@@ -7,11 +8,7 @@ export function WaitingLine({ model }: { model: string }) {
   return (
     <p class="waiting-line">
       {text}
-      <span class="waiting-dots" aria-hidden="true">
-        <i />
-        <i />
-        <i />
-      </span>
+      <WaitingDots />
     </p>
   );
 }

@@ -1,4 +1,4 @@
-/** Progress bar, animated where the end is unknown; screen readers read the figure on request. */
+/** Progress bar, striped where the end is unknown; screen readers read the figure on request. */
 export function ProgressBar({ label, value, max }: { label: string; value: number; max: number }) {
   const known = max > 0;
   const percent = known ? Math.min(100, (value / max) * 100) : 0;
@@ -11,8 +11,7 @@ export function ProgressBar({ label, value, max }: { label: string; value: numbe
       aria-valuemax={100}
       aria-valuenow={known ? Math.floor(percent) : undefined}
     >
-      {/* A new element once the end is known: the bar begins at its value. */}
-      <span key={String(known)} style={{ inlineSize: `${percent}%` }} />
+      <span style={{ inlineSize: `${percent}%` }} />
     </div>
   );
 }

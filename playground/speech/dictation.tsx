@@ -10,6 +10,7 @@ import { canRecord, Recorder } from './recorder.ts';
 import { toText } from './subtitles.ts';
 import { transcribeSamples } from './transcribe.ts';
 import { useEscape } from './use-escape.ts';
+import { WaitingDots } from '../components/waiting-dots.tsx';
 
 interface Props {
   /** The speech model. */
@@ -74,11 +75,7 @@ export function Dictation({ model, onText, onProblem }: Props) {
         title="Cancel (Esc)"
         onClick={cancel}
       >
-        <span class="waiting-dots" aria-hidden="true">
-          <i />
-          <i />
-          <i />
-        </span>
+        <WaitingDots />
       </button>
     );
   }
