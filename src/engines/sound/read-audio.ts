@@ -85,9 +85,8 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
     (seconds || (file.size * 8) / MIN_BITS_A_SECOND) > maxSeconds || (await hasMore(track, maxSamples));
   input.dispose();
   if (isLong) {
-    const minutes = Math.floor(maxSeconds / 60);
-    const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
-    throw refuse(rule);
+    const most = `${Math.floor(maxSeconds / 60)} minutes`;
+    throw refuse(`is in ${codec}, of which this browser decodes at most ${most}. Split it`);
   }
   return { codec, decodes: isWebKitGtk() ? [] : await getDecodableAudioCodecs() };
 }
@@ -127,11 +126,6 @@ const refuse = (rule: string): ServiceError => invalidField('file', rule);
 
 const noSound = (): ServiceError => refuse('has no sound, or is cut off: an m4a needs its end');
 
-const noNumbers = (seconds: number): ServiceError =>
-  refuse(
-    `has samples at ${seconds.toFixed(1)} s that are infinite, NaN or far too large. Record or export it again`,
-  );
-
 const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it');
 
 async function* inSeconds(sound: Sound): Sound {
@@ -164,7 +158,12 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       const { timestamp, duration, sampleRate } = sample;
       const samples = mono(sample);
       sample.close();
-      if (!samples.every((each) => Math.abs(each) <= MAX_SAMPLE)) throw noNumbers(position);
+      if (!samples.every((each) => Math.abs(each) <= MAX_SAMPLE)) {
+        const place = `${position.toFixed(1)} s`;
+        throw refuse(
+          `has samples at ${place} that are infinite, NaN or far too large. Record or export it again`,
+        );
+      }
       // Use the decoder's rate: many HE-AAC files declare half of it, and it may change within a file.
       if (resampler?.rate !== sampleRate) {
         if (!isRate(sampleRate)) throw new Error(`${sampleRate} Hz`);

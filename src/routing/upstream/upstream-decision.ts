@@ -57,10 +57,8 @@ export const upstreamDecision: RunOnServer<'decision'> = async function* (server
 
 /** Bytes that the answers to questions may have. */
 const maxBytes = (questions: readonly DecisionQuestion[]): number =>
-  questions.reduce(
-    (sum, { options }) => sum + BYTES_PER_ANSWER + options.length * BYTES_PER_OPTION,
-    BYTES_PER_ANSWER,
-  );
+  questions.reduce((sum, { options }) => sum + options.length * BYTES_PER_OPTION, 0) +
+  (1 + questions.length) * BYTES_PER_ANSWER;
 
 /** Maximum tokens that a server may have computed in addition to those of the texts. */
 const maxHiddenTokens = ({ questions, input }: DecisionJob): number =>

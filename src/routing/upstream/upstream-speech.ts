@@ -23,9 +23,8 @@ const SIGNS: readonly [SpeechFormat, RegExp][] = [
 /** @throws ServiceError 400 for sound that begins as another format */
 function checkFormat(bytes: Uint8Array, format: SpeechFormat): void {
   const start = String.fromCharCode(...bytes.subarray(0, 4));
-  if (format === 'pcm' && start.startsWith('\xFF')) return;
   const [sent = format] = SIGNS.find(([, sign]) => sign.test(start)) ?? [];
-  if (sent === format) return;
+  if (sent === format || (format === 'pcm' && start.startsWith('\xFF'))) return;
   const rule = `must be ${sent}: the server behind this model sends it in place of ${format}`;
   throw unsupported('response_format', rule);
 }
@@ -42,8 +41,7 @@ export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, jo
   }
   yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
   const deadline = new Deadline();
-  const wait = (): void => deadline.set(MAX_PAUSE_MS, 'sent no sound');
-  wait();
+  deadline.set(MAX_PAUSE_MS, 'sent no sound');
   let isAccepted = false;
   for await (const bytes of streamBytes(response, MAX_BODY_BYTES, deadline)) {
     server.noteData();
@@ -55,7 +53,7 @@ export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, jo
     }
     isAccepted = true;
     yield { type: 'delta', bytes, text: '' };
-    wait();
+    deadline.set(MAX_PAUSE_MS, 'sent no sound');
   }
   if (!isAccepted) throw cutShort();
   const usage = { promptTokens: estimateTokens(input.length), cachedTokens: 0, completionTokens: 0 };

@@ -131,8 +131,8 @@ function toOptions(question: QuestionBody, at: string): DecisionQuestion['option
   if (question.type === 'predicate') return [];
   const isChoice = question.type === 'choice';
   const options = isChoice
-    ? question.choices.map(({ value, description }) => ({ value, description }))
-    : question.levels.map(({ label, description }) => ({ value: label, description }));
+    ? question.choices
+    : question.levels.map((level) => ({ ...level, value: level.label }));
   const seen = new Set<string | boolean>();
   return options.map(({ value, description }, index) => {
     if (seen.has(value)) {
@@ -140,9 +140,7 @@ function toOptions(question: QuestionBody, at: string): DecisionQuestion['option
       throw invalidField(param, 'must differ from the others of its question');
     }
     seen.add(value);
-    return {
-      label: String(value).toWellFormed(),
-      ...(description ? { description: description.toWellFormed() } : {}),
-    };
+    const label = String(value).toWellFormed();
+    return { label, ...(description && { description: description.toWellFormed() }) };
   });
 }

@@ -30,16 +30,12 @@ test('sound is passed on as it is', async () => {
 });
 
 test('a client that reads for minutes gets the rest', async () => {
-  const events = speak(
-    new ReadableStream({
-      pull(controller) {
-        controller.enqueue(new TextEncoder().encode('sound'));
-        if (++parts === 3) controller.close();
-      },
-    }),
-    'audio/mpeg',
-  );
   let parts = 0;
+  const pull = (controller: ReadableStreamDefaultController): void => {
+    controller.enqueue(new TextEncoder().encode('sound'));
+    if (++parts === 3) controller.close();
+  };
+  const events = speak(new ReadableStream({ pull }), 'audio/mpeg');
   let deltas = 0;
   for await (const { type } of events) {
     if (type !== 'delta') continue;
