@@ -14,6 +14,7 @@ import { requestError, storageUnavailable, Mutex, type ServiceError } from '#bas
 import type { ModelSource, WeightsCommand, HubOffer, ModelDetails, OnProgress } from '#protocol';
 import type { ModelStorage } from '../model-storage.ts';
 import type { RepositoryRef } from '../sources/hub-source.ts';
+import { asStorageFull } from '../download/download-errors.ts';
 import { freeBytes } from '../storage-estimate.ts';
 import { addedFormat, listModels } from './repository-models.ts';
 import {
@@ -181,7 +182,9 @@ export class ModelAdder {
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {
-    await this.#options.save(added).catch(storageUnavailable);
+    await this.#options
+      .save(added)
+      .catch((error: unknown) => storageUnavailable(asStorageFull(error, 'the list of added models')));
     this.#added = added;
     this.#options.publish(withAdded(this.#options.catalog, added), added);
   }

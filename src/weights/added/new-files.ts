@@ -149,7 +149,8 @@ const RESUMABLE = new Set<ErrorCode | null>(['storage_failed', 'storage_unavaila
 
 /**
  * Stores all files of a model, and calls `use` to list the model under its variant's name. Partial files are kept after an
- * abort, a failure of the network or the browser, or the end of this worker, and removed after other errors.
+ * abort, a failure of the network or the browser, or the end of this worker, and removed after other errors. Complete files
+ * are kept if the model cannot be listed.
  */
 export async function storeFiles<T>(
   storage: FileStorage,
@@ -183,9 +184,10 @@ export async function storeFiles<T>(
     // The abort may arrive after a small file was stored.
     signal.throwIfAborted();
     if ((await store.missing(weights)).length > 0) throw cleared();
+    isKept = true;
     return await use(weights, name);
   } catch (error) {
-    isKept = signal.aborted || (error instanceof ServiceError && RESUMABLE.has(error.code));
+    isKept ||= signal.aborted || (error instanceof ServiceError && RESUMABLE.has(error.code));
     return fail(error);
   } finally {
     // What could not be removed, or not be marked as finished, is so at the next start.

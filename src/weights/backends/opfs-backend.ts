@@ -79,18 +79,26 @@ class OpfsBackend implements StorageBackend {
   }
 
   async read(name: string): Promise<Blob | null> {
-    return nullIfMissing(this.#folder.getFileHandle(name).then((handle) => handle.getFile()));
+    return this.#find(async (folder) => (await folder.getFileHandle(name)).getFile());
   }
 
   async write(name: string): Promise<BackendWriter> {
     // A writable stream commits only on close. An access handle leaves a partial file to resume from.
     const access = await openAccess(() => this.#create(name));
     let isGone = false;
+    // Firefox closes the files of a site whose storage is cleared.
+    const use = <T>(call: () => T): T => {
+      try {
+        return call();
+      } catch (error) {
+        throw error instanceof DOMException && error.name === 'InvalidStateError' ? cleared() : error;
+      }
+    };
     // Chromium never ends `close()` of a file that was cleared, and its name stays locked if the worker ends first: the
     // file is created again at once.
     const flush = async (): Promise<void> => {
-      access.flush();
-      isGone ||= !(await nullIfMissing(this.#folder.getFileHandle(name)));
+      use(() => access.flush());
+      isGone ||= !(await this.#find((folder) => folder.getFileHandle(name)));
       if (!isGone) return;
       await this.#create(name);
       throw cleared();
@@ -99,7 +107,7 @@ class OpfsBackend implements StorageBackend {
       write: async (bytes, at) => {
         for (let done = 0; done < bytes.length;) {
           const rest = bytes.subarray(done);
-          const wrote = access.write(rest, { at: at + done });
+          const wrote = use(() => access.write(rest, { at: at + done }));
           // In a private window of Chromium whose storage is full, 4294967288: an error of -8, unsigned.
           if (wrote <= 0 || wrote > rest.length)
             throw new DOMException('The disk took no more bytes.', 'QuotaExceededError');
@@ -124,25 +132,35 @@ class OpfsBackend implements StorageBackend {
   }
 
   #create(name: string): Promise<FileSystemFileHandle> {
-    return this.#folder.getFileHandle(name, { create: true }).catch(async () => {
-      // The site's storage may be cleared, and the folder with it: NotFoundError in Chromium, UnknownError in Firefox.
+    return this.#inFolder((folder) => folder.getFileHandle(name, { create: true }));
+  }
+
+  /** Uses the folder, and once more a new one: it is gone once the site's storage was cleared. */
+  async #inFolder<T>(use: (folder: FileSystemDirectoryHandle) => Promise<T>): Promise<T> {
+    try {
+      return await use(this.#folder);
+    } catch {
       this.#folder = await openWeightsFolder({ create: true });
-      return this.#folder.getFileHandle(name, { create: true });
-    });
+      return use(this.#folder);
+    }
+  }
+
+  /** Uses something in the folder; null if it is missing. A cleared folder is missing in Chromium, an UnknownError in Firefox. */
+  #find<T>(use: (folder: FileSystemDirectoryHandle) => Promise<T>): Promise<T | null> {
+    return this.#inFolder((folder) => nullIfMissing(use(folder)));
   }
 
   async remove(name: string): Promise<void> {
-    await nullIfMissing(this.#folder.removeEntry(name));
+    await this.#find((folder) => folder.removeEntry(name));
   }
 
   async names(prefix: string): Promise<string[]> {
-    const names: string[] = [];
-    const list = async (): Promise<void> => {
-      for await (const name of this.#folder.keys()) if (name.startsWith(prefix)) names.push(name);
+    const list = async (folder: FileSystemDirectoryHandle): Promise<string[]> => {
+      const names: string[] = [];
+      for await (const name of folder.keys()) if (name.startsWith(prefix)) names.push(name);
+      return names;
     };
-    // Missing once the site's storage was cleared.
-    await nullIfMissing(list());
-    return names;
+    return (await this.#find(list)) ?? [];
   }
 }
 

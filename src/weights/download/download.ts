@@ -71,7 +71,8 @@ class Download {
   readonly #partial: PartialFile;
   readonly #file: WeightFile;
   readonly #options: DownloadOptions;
-  readonly #resumed: boolean;
+  /** Bytes that were stored before. */
+  readonly #resumed: number;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   /** Bytes received of chunks that are not stored yet, by chunk. */
@@ -85,7 +86,6 @@ class Download {
   #hasHiddenRanges = false;
   #answers = 0;
   #hasChanged = false;
-  #arrivedBytes = 0;
   #reported = 0;
 
   constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, sendsRanges: boolean) {
@@ -93,7 +93,7 @@ class Download {
     this.#partial = partial;
     this.#file = file;
     this.#options = options;
-    this.#resumed = partial.storedBytes > 0;
+    this.#resumed = partial.storedBytes;
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
@@ -110,7 +110,7 @@ class Download {
     const { sha256, chunks } = await partial.digest();
     if (sha256 === this.#file.sha256) return { chunks };
     if (this.#hasHiddenRanges) return 'misplaced';
-    const mayMix = this.#resumed || this.#hasChanged || (this.#answers > 1 && partial.version === null);
+    const mayMix = this.#resumed > 0 || this.#hasChanged || (this.#answers > 1 && partial.version === null);
     return mayMix ? 'mixed' : 'wrong';
   }
 
@@ -140,7 +140,8 @@ class Download {
   #fetchWithRetries(index: number): Promise<void> {
     return withRetries(() => this.#fetchChunk(index), {
       signal: this.#signal,
-      arrivedBytes: () => this.#arrivedBytes,
+      // Bytes that arrive and cannot be stored are no progress.
+      arrivedBytes: () => this.#partial.storedBytes - this.#resumed,
       isFinal: (error) => error instanceof ServiceError || isQuotaError(error),
       patienceMs: this.#options.idleTimeoutMs,
     });
@@ -296,7 +297,6 @@ class Download {
         bytes.set(part, received);
         received += part.length;
         if (received <= partial.storedOf(index)) continue;
-        this.#arrivedBytes += part.length;
         this.#inFlight.set(index, received);
         this.#report();
       }

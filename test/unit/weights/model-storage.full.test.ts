@@ -1,8 +1,8 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { MemoryBackend, openBackend } from '../../../src/weights/backends/open-backend.ts';
 import { type BackendWriter, CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
-import { bring, openStore } from './open-store.ts';
+import { openStore } from './open-store.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(CHUNK_BYTES + 1000);
@@ -66,7 +66,6 @@ test("Firefox's own error of a full Cache API: storage_full, after one attempt",
   const site = await serveFile({ body, etag: '"1"' });
   const cache = { keys: async () => [], match: async () => undefined, put: () => Promise.reject(FIREFOX) };
   vi.stubGlobal('caches', { open: async () => cache });
-  onTestFinished(() => void vi.unstubAllGlobals());
   const failure = openStore(await openBackend(), site.url).file(file, options);
   await expect(failure).rejects.toMatchObject({ wire: { code: 'storage_full' } });
   expect(site.asked).toHaveLength(1);
@@ -88,13 +87,4 @@ test('no room for the record of a file that has come: nothing is fetched again o
   expect(await later.storedBytes([file])).toBe(file.bytes);
   expect(await (await later.file(file, options)).intact).toBe(true);
   expect(site.asked).toEqual([]);
-});
-
-test('a file given by hand that does not fit: storage_full', async () => {
-  const backend = new FullBackend();
-  backend.fullFrom = 3;
-  const store = openStore(backend, 'http://site.test/');
-  await expect(bring(store, file, new Blob([body]))).rejects.toMatchObject({
-    wire: { code: 'storage_full' },
-  });
 });

@@ -288,22 +288,23 @@ test('an add that is aborted continues where it ended when the file is added aga
   ]);
 });
 
-test.each(['is aborted after its last byte', 'cannot be saved'])(
-  'an add that %s keeps the file',
-  async (how) => {
-    const bytes = large('Late');
-    if (how === 'cannot be saved') {
-      adder = open({ save: () => Promise.reject(new DOMException('no', 'UnknownError')) });
-      await expect(add(source(bytes))).rejects.toMatchObject({ wire: { code: 'storage_unavailable' } });
-      adder = open();
-    } else await interrupt(bytes, 0.999);
-    expect(saved).toEqual([]);
-    expect(await service.modelStorage.variants()).toMatchObject([
-      { variant: expect.stringMatching(/^added\/late-/), state: 'whole' },
-    ]);
-    expect(await add(source(bytes))).toMatchObject({ id: 'late' });
-  },
-);
+test.each([
+  ['is aborted after its last byte', '', ''],
+  ['cannot be saved', 'UnknownError', 'storage_unavailable'],
+  ['does not fit', 'QuotaExceededError', 'storage_full'],
+])('an add that %s keeps the file', async (_, name, code) => {
+  const bytes = large('Late');
+  if (name) {
+    adder = open({ save: () => Promise.reject(new DOMException('no', name)) });
+    await expect(add(source(bytes))).rejects.toMatchObject({ wire: { code } });
+    adder = open();
+  } else await interrupt(bytes, 0.999);
+  expect(saved).toEqual([]);
+  expect(await service.modelStorage.variants()).toMatchObject([
+    { variant: expect.stringMatching(/^added\/late-/), state: 'whole' },
+  ]);
+  expect(await add(source(bytes))).toMatchObject({ id: 'late' });
+});
 
 test('what stays of an interrupted add can be deleted, and goes when its room is needed', async () => {
   await interrupt(large('Deleted'), 0.6);

@@ -196,21 +196,26 @@ test('a range that arrives after another connection has stored a part of its chu
   expect(await loadsWhole(store)).toBe(true);
 });
 
-test('a storage that is full as a file is closed: no file stays open', async () => {
+test.each([
+  ['is full as a file is closed', 'close', 'QuotaExceededError', 'storage_full'],
+  ['refuses each write', 'write', 'UnknownError', 'weights_unavailable'],
+] as const)('a storage that %s: no file stays open', async (_, call, name, code) => {
   const { server: site } = await setUp();
   const backend = new MemoryBackend();
   const open = new Set<string>();
   const write = backend.write.bind(backend);
-  backend.write = async (name) => {
-    open.add(name);
-    const close = async (): Promise<void> => {
-      open.delete(name);
-      if (name === file.sha256) throw new DOMException('full', 'QuotaExceededError');
+  backend.write = async (path) => {
+    open.add(path);
+    const writer = { ...(await write(path)), close: async () => void open.delete(path) };
+    const { [call]: work } = writer;
+    const failing = async (bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void> => {
+      await work(bytes, at);
+      if (path === file.sha256) throw new DOMException('refused', name);
     };
-    return { ...(await write(name)), close };
+    return { ...writer, [call]: failing };
   };
   const loading = load(openStore(backend, site.url));
-  await expect(loading).rejects.toMatchObject({ wire: { code: 'storage_full' } });
+  await expect(loading).rejects.toMatchObject({ wire: { code } });
   expect([...open]).toEqual([]);
 });
 
