@@ -100,12 +100,18 @@ const PROJECTOR = 'clip';
 /** Architectures whose image tokens attend to each other, which requires larger batches than localtext uses. */
 const NEEDS_LARGE_BATCHES = /^gemma/;
 
+/** Strength of a LoRA adapter. Real ones have some hundreds at most. */
+const ALPHA = 'adapter.lora.alpha';
+const MAX_ALPHA = 65_536;
+
 /** Reads a part of the model, or the role of another file. */
 function readPartOrOther(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | FileRole {
   const gguf = readGguf(cursor);
   const value = (key: string): unknown => gguf.metadata.get(key)?.value;
   if (value('general.type') === 'adapter') {
     requireTensors(gguf);
+    const alpha = value(ALPHA) ?? 0;
+    if (!(Math.abs(Number(alpha)) <= MAX_ALPHA)) throw new FormatError(`gives ${String(alpha)} as ${ALPHA}`);
     return 'adapter';
   }
   if (value('general.architecture') !== PROJECTOR) return partOf(gguf, cursor);

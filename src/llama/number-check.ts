@@ -20,7 +20,10 @@ const scales = (...offsets: number[]): IsBroken => {
   return (bytes, at) => isLarge(bytes, at + first) || isLarge(bytes, at + second);
 };
 
-/** The bits of the exponents in 32 bits of floats: of the first number and of the last, which may be the same. */
+/**
+ * Bits that the exponents of broken numbers have in 32 bits of floats: of the first number and of the last, which may
+ * be the same. Those of 32 bits and of BF16 are broken from 2^65 on, long before any product is infinite.
+ */
 type Exponents = readonly [first: number, last: number];
 
 type Numbers = Exponents | IsBroken;
@@ -33,9 +36,9 @@ const inAll = (types: string, numbers: Numbers): Record<string, Numbers> =>
  * infinite or NaN.
  */
 const NUMBERS: Readonly<Record<string, Numbers>> = {
-  F32: [0x7f800000, 0x7f800000],
+  F32: [0x60000000, 0x60000000],
   F16: [0x7c00, 0x7c000000],
-  BF16: [0x7f80, 0x7f800000],
+  BF16: [0x6000, 0x60000000],
   ...inAll('Q4_0 Q5_0 Q8_0 IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S IQ1_S IQ4_NL IQ4_XS Q1_0 Q2_0', scales(0)),
   ...inAll('Q4_1 Q5_1 Q8_1 Q4_K Q5_K', scales(0, 2)),
   Q2_K: scales(80, 82),

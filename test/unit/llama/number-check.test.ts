@@ -42,7 +42,8 @@ const [INFINITE, NAN, LARGEST, NEGATIVE, USUAL] = [0x7c00, 0x7e01, 0x7bff, 0xfbf
 test.each(['slices', 'stream'] as const)('finds damaged numbers in %s', async (way) => {
   const cases: [type: string, offset: number, bytes: number[] | undefined, broken: boolean][] = [
     ['F32', 0, [0, 0, 0x80, 0x7f], true],
-    ['F32', 0, [0, 0, 0x7f, 0x7f], false],
+    ['F32', 0, [0, 0, 0x7f, 0x7f], true],
+    ['F32', 0, [0xff, 0xff, 0x7f, 0x5f], false],
     ['F16', 0, NAN, true],
     ['F16', -2, INFINITE, true],
     ['F16', 0, LARGEST, false],

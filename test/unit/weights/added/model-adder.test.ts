@@ -383,9 +383,9 @@ test('a model is added together with the part of it that sees', async () => {
   expect(saved[0]?.variant.files[0]).not.toHaveProperty('role');
 });
 
-const adapter = (): Buffer<ArrayBuffer> =>
+const adapter = (alpha = 8): Buffer<ArrayBuffer> =>
   writeGguf({
-    metadata: { 'general.architecture': 'llama', 'general.type': 'adapter', 'adapter.type': 'lora' },
+    metadata: { 'general.type': 'adapter', 'adapter.type': 'lora', 'adapter.lora.alpha': { f32: alpha } },
     tensors: [{ ...oneTensor, name: 'blk.0.attn_q.weight.lora_a' }],
   });
 
@@ -403,6 +403,7 @@ test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([
   ['one alone', () => [projector()], /is added together with it/],
   ['two, and no model', () => [projector(), projector({ 'general.name': 'b' })], /second image part/],
   ['one that hears', () => [gguf('A'), projector({}, 'a.position_embd.weight')], /audio part/],
+  ['an adapter of no strength', () => [gguf('A'), adapter(Number.NaN)], /gives NaN as adapter\.lora\.alpha/],
   ['one of large batches', () => [gguf('A'), projector({ 'clip.projector_type': 'gemma3' })], /gemma3/],
 ])('%s is refused', async (_, files, message) => {
   await expect(add(source(...files()))).rejects.toThrow(message);
