@@ -12,6 +12,8 @@ function media(query: string): ReadonlySignal<boolean> {
 
 /** Room for a panel beside the content. */
 export const isWide = media('(width >= 70rem)');
+/** Too narrow for two columns. */
+export const isNarrow = media('(width < 40rem)');
 /** A touch keyboard: Enter breaks the line there. */
 export const isTouch = media('(pointer: coarse)');
 /** The visitor asked for no movement. */

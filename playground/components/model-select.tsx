@@ -1,6 +1,7 @@
 import { chatModels, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { bytes } from '../format.ts';
+import { isNarrow } from '../media.ts';
 
 interface Props {
   label: string;
@@ -26,8 +27,10 @@ export function ModelSelect({ label, value, onChange }: Props) {
   );
 }
 
-/** An id with its weights on this device and their size, once they are chosen. */
+/** An id with its weights on this device and their size, once they are chosen. WebKit cuts a longer text without a sign. */
 function withWeights(model: string): string {
   const variant = chosenVariant(model);
-  return variant ? `${model} · ${variant.name} · ${bytes(weightBytes(variant))}` : model;
+  if (!variant) return model;
+  const weights = isNarrow.value ? '' : ` · ${variant.name}`;
+  return `${model}${weights} · ${bytes(weightBytes(variant))}`;
 }

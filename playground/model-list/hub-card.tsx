@@ -22,13 +22,15 @@ export function HubCard() {
           ? 'Where this device can run them, larger weights come from the model hub: when you load a model, or first ask it.'
           : 'This page uses the weights of this site. The model hub (huggingface.co) has larger ones, for devices that can run them.'}
       </p>
-      <ul class="hub-sizes small">
-        {larger.map((id) => (
-          <li key={id}>
-            {id} <span class="figures">up to {bytes(hubBytes(id))}</span>
-          </li>
-        ))}
-      </ul>
+      {larger.length > 0 && (
+        <ul class="hub-sizes small">
+          {larger.map((id) => (
+            <li key={id}>
+              {id} <span class="figures">up to {bytes(hubBytes(id))}</span>
+            </li>
+          ))}
+        </ul>
+      )}
       <p class="small">Correct answers to 102 plain questions. Without a GPU, larger weights are slower.</p>
       <ul class="hub-sizes small">
         {MEASURED.map(({ weights, size, right }) => (

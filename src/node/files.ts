@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { access, constants, lstat, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { CommandError } from './cli/arguments.ts';
 import { shown } from './cli/output.ts';
@@ -132,3 +133,7 @@ export function isFileError(error: unknown): error is NodeJS.ErrnoException {
   if (syscall.startsWith('spawn')) return false;
   return code in CAUSES || (path !== undefined && /^E[A-Z]+$/.test(code));
 }
+
+/** Whether a folder is a project that Vite builds. */
+export const hasViteConfig = (folder: string): boolean =>
+  ['ts', 'js', 'mts', 'mjs', 'cts', 'cjs'].some((end) => existsSync(join(folder, `vite.config.${end}`)));

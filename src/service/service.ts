@@ -151,7 +151,7 @@ function wrongMethod(method: string, path: string, allow: string): ServiceError 
 }
 
 const REASONS = {
-  malformed: 'Malformed API key (checksum mismatch). It may be truncated or mistyped.',
+  malformed: 'Malformed API key (checksum mismatch). It may be truncated, mistyped or of another service.',
   unknown: 'Unknown API key.',
   revoked: 'The API key has been revoked.',
   expired: 'The API key has expired.',

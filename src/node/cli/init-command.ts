@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-import { parseFlags, UsageError } from './arguments.ts';
+import { CommandError, parseFlags, UsageError } from './arguments.ts';
 import { complain, print, shown } from './output.ts';
 import { copySite } from './init/copy-site.ts';
 import { removeSite } from './init/remove-site.ts';
-import { readIfFile } from '../files.ts';
+import { hasViteConfig, readIfFile } from '../files.ts';
 import { MADE_FILES } from '../made-files.ts';
 import { SERVICE_WORKER } from '../package-files.ts';
 
@@ -58,14 +58,15 @@ export async function run(args: string[]): Promise<void> {
     if (offline || servers || isNetworkFirst || offlinePage !== undefined)
       throw new UsageError('--remove goes with no other option.');
     tellChanged(folder, await removeSite(resolve(folder), remove));
-    print(removed(shown(folder)));
+    print(removed(shown(resolve(folder))));
     return;
   }
+  refuseViteProject(folder);
   const pages = isNetworkFirst ? 'network-first' : undefined;
   const isFirst = !existsSync(join(folder, MADE_FILES));
   const copied = await copySite(resolve(folder), { offline, servers, pages, offlinePage });
   tellChanged(folder, copied.changed);
-  print(`Copied ${copied.files} files (${(copied.bytes / 1e6).toFixed(1)} MB) to ${shown(folder)}.`);
+  print(`Copied ${copied.files} files (${(copied.bytes / 1e6).toFixed(1)} MB) to ${shown(resolve(folder))}.`);
   if (copied.isNetworkFirst) print('Pages come from the network, and are stored as visitors see them.');
   if (isFirst) print(whatIsLeft(folder, await isExtension(folder)));
 }
@@ -75,6 +76,13 @@ function tellChanged(folder: string, changed: readonly string[]): void {
     complain(
       `Kept ${shown(join(folder, path))}: it was changed since localtext made it. Delete it yourself.`,
     );
+}
+
+function refuseViteProject(folder: string): void {
+  if (!hasViteConfig(folder)) return;
+  throw new CommandError(
+    `${shown(resolve(folder))} has a vite.config. Add localtext/vite to it instead, or name the folder that the site is served from.`,
+  );
 }
 
 const removed = (folder: string): string =>

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 
 import { CommandError, parseFlags, parsePort, UsageError } from './arguments.ts';
+import { hasViteConfig } from '../files.ts';
 import { print } from './output.ts';
 import { DEFAULT_MODELS, defaultFolder, pullWeights } from './pull-command.ts';
 
@@ -34,7 +34,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   });
   // An empty host is every address of the machine.
   if (values.host.trim() === '') throw new UsageError('--host takes an address, such as localhost.');
-  if (!['ts', 'js', 'mts', 'mjs', 'cts', 'cjs'].some((end) => existsSync(`vite.config.${end}`))) {
+  if (!hasViteConfig('.')) {
     throw new CommandError(
       'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.',
     );

@@ -327,9 +327,10 @@ test('runs at once remove the same files', async () => {
 });
 
 test.each(['', ' '])('an empty name is refused: "%s"', async (name) => {
-  const { status, errors } = await init(name);
-  expect(status).toBe(2);
-  expect(errors).toMatch(/^localtext init takes the name of a folder; "\." is this one\./);
+  const errors = expect.stringMatching(/^localtext init takes the name of a folder; "\."/) as string;
+  expect(await init(name)).toMatchObject({ status: 2, errors });
+  await writeFile(join(base, 'vite.config.mts'), '');
+  expect((await init(base)).errors).toMatch(/has a vite\.config\. Add localtext\/vite/);
 });
 
 test.each(['\u001B[31mred', 'a\u009Bb', 'a\nb', 'a\u202Eb'])(
