@@ -38,8 +38,12 @@ export function checkJsonSchema(
   strict: boolean,
   budget: SchemaBudget = new SchemaBudget(),
 ): void {
+  let hasNames: boolean | undefined;
   // The grammar compiler resolves references by name.
-  const hasNames = /"\$(?:id|anchor)":/.test(writeJson(root));
+  const leads = (value: unknown): boolean =>
+    typeof value === 'string' &&
+    value.length <= MAX_REFERENCE &&
+    (targetOf(value, root) !== undefined || (hasNames ??= /"\$(?:id|anchor)":/.test(writeJson(root))));
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   const checked = new Map<Schema, Parts>();
   for (let node = open.pop(); node; node = open.pop()) {
@@ -52,7 +56,7 @@ export function checkJsonSchema(
     if (!isObject(schema)) throw wrongValue(at, 'must be a schema (an object)', schema);
     let parts = checked.get(schema);
     if (!parts) {
-      checkNode(schema, at, hasNames ? null : root, strict);
+      checkNode(schema, at, leads, strict);
       const { $ref } = schema;
       parts = {
         children: [...children(schema)],
@@ -87,7 +91,7 @@ function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): voi
   open.push({ schema, at: `${at}.$ref`, depth: depth + 1, via: { target: schema, before: via } });
 }
 
-function checkNode(schema: Schema, at: string, root: Schema | null, strict: boolean): void {
+function checkNode(schema: Schema, at: string, leads: (value: unknown) => boolean, strict: boolean): void {
   checkValues(schema, at);
   checkForms(schema, at);
   const { type, enum: values, required, properties, $ref } = schema;
@@ -96,7 +100,7 @@ function checkNode(schema: Schema, at: string, root: Schema | null, strict: bool
   if (values !== undefined) requireList(values, `${at}.enum`);
   if (required !== undefined && !isStrings(required))
     throw invalidSchema(`${at}.required`, 'must be an array of property names');
-  if ($ref !== undefined && !isReference($ref, root)) {
+  if ($ref !== undefined && !leads($ref)) {
     const rule = `must point into this schema (\`#/$defs/…\`), but ${describe($ref)} does not`;
     throw invalidSchema(`${at}.$ref`, rule);
   }
@@ -112,11 +116,6 @@ function checkNode(schema: Schema, at: string, root: Schema | null, strict: bool
     throw invalidSchema(`${at}.required`, rule);
   }
 }
-
-const isReference = (value: unknown, root: Schema | null): boolean =>
-  typeof value === 'string' &&
-  value.length <= MAX_REFERENCE &&
-  (root === null || targetOf(value, root) !== undefined);
 
 function requireList(value: unknown, at: string): void {
   if (!Array.isArray(value) || value.length === 0)

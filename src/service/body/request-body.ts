@@ -112,8 +112,10 @@ export async function readJsonObject(
     throw requestError(400, `The request body must be a JSON object, not ${kind}.`);
   }
   const body = value as Record<string, unknown>;
+  await nextStep();
   restoreExact(text, body, EXACT);
   exchange.trace.body(text, body);
+  await nextStep();
   return { text, body };
 }
 

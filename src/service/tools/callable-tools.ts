@@ -1,5 +1,5 @@
 import { checkJsonSchema, isRegExp, SchemaBudget } from '#grammar/check';
-import { writeJson, conflicting, invalidField, requestError, describe } from '#base';
+import { isObject, conflicting, invalidField, requestError, describe } from '#base';
 import { type GivenTool, listTools, type MoreTools, type ToolFields } from './given-tools.ts';
 import { type ChoiceFields, readChoice, selected, type RequestedChoice } from './requested-choice.ts';
 import { calledName, CUSTOM_INPUT, MAX_TOOLS, type ToolFunction, type ToolName } from './tool-function.ts';
@@ -120,7 +120,8 @@ const EMPTY_OBJECT_KEYWORDS = new Set(['$schema', 'type', 'title', 'description'
 function toParameters(schema: Schema | null | undefined): Schema {
   if (schema == null) return NO_PARAMETERS;
   const { properties = {}, required = [] } = schema;
-  const isEmpty = writeJson([properties, required]) === '[{},[]]';
+  const namesNone = isObject(properties) && Object.keys(properties).length === 0;
+  const isEmpty = namesNone && Array.isArray(required) && required.length === 0;
   const isClosed = isEmpty && Object.keys(schema).every((key) => EMPTY_OBJECT_KEYWORDS.has(key));
   return { ...schema, type: 'object', ...(isClosed && { additionalProperties: false }) };
 }
