@@ -1,7 +1,29 @@
-// llama.cpp's server: how many states of prompts it saves, how results are taken, what it drafts, which tokens the penalties count, and how it writes
-// text that is not UTF-8.
+// llama.cpp's server: how its buffers are cleared, how many states of prompts it saves, how results are taken, what it drafts, which tokens the
+// penalties count, and how it writes text that is not UTF-8.
 #pragma once
 #include "ggml.h"
+
+// ---- cleared buffers ----------------------------------------------------------------------------------------------------
+/** `ggml_backend_buffer`, after its functions and its type. */
+typedef struct {
+  void *before[15];
+  uint8_t *data;
+  size_t size;
+} buffer;
+#define CLEARED_AT_ONCE 64
+
+/** Writes only where another value is: the memory of a new KV cache is 0 already, and takes no room until it is written. */
+EXPORT(clear_buffer) void clear_buffer(const buffer *cleared, int32_t value) {
+  uint8_t *at = cleared->data, *const end = at + cleared->size;
+  const v128_t all = wasm_i8x16_splat((int8_t)value);
+  for (; end - at >= CLEARED_AT_ONCE; at += CLEARED_AT_ONCE) {
+    v128_t other = wasm_i8x16_const_splat(0);
+    for (int i = 0; i < CLEARED_AT_ONCE; i += 16) other |= wasm_v128_load(at + i) ^ all;
+    if (!wasm_v128_any_true(other)) continue;
+    for (int i = 0; i < CLEARED_AT_ONCE; i += 16) wasm_v128_store(at + i, all);
+  }
+  while (at < end) *at++ = (uint8_t)value;
+}
 
 // ---- saved prompt states ------------------------------------------------------------------------------------------------
 /** `server_prompt_cache`: a list (previous, next, length), then its limits in bytes and in tokens. */

@@ -20,6 +20,7 @@ const SIGNED_BYTE_LOAD = [0x2c, 0];
 const MUL_MAT = 'ggml_compute_forward_mul_mat';
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
 const QUANTIZE = 'quantize_row_q8_0_ref';
+const CLEAR = 'ggml_backend_cpu_buffer_clear';
 const LIMIT_STATES = 'server_prompt_cache::update()';
 const ACTION = 'wllama_action';
 const STEP = 'server_context::start_loop()';
@@ -61,6 +62,10 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
       field('tensor.src[4]', pointer, 184, 144),
       field('tensor.src[5]', pointer, 192, 148),
     ],
+    [CLEAR]: [
+      field('ggml_backend_buffer.context', pointer, 120, 60),
+      field('ggml_backend_buffer.size', pointer, 128, 64),
+    ],
     [LIMIT_STATES]: [
       field('server_prompt_cache.limit_size', pointer, 24, 12),
       field('server_prompt_cache.limit_tokens', pointer, 32, 16),
@@ -92,8 +97,7 @@ const FIRST_SOURCE = 152;
 const unknownSources = (bodyOf: (name: string) => Uint8Array): string[] =>
   Object.entries(SOURCES).flatMap(([name, known]) => {
     const body = Buffer.from(bodyOf(name));
-    return Array.from({ length: MAX_SOURCES }, (_, index) => index)
-      .slice(known)
+    return Array.from({ length: MAX_SOURCES - known }, (_, index) => known + index)
       .filter((index) => body.includes(Buffer.from([...I64_LOAD, ...leb(FIRST_SOURCE + 8 * index)])))
       .map((index) => `${name} reads tensor.src[${index}], which the kernels do not know`);
   });
@@ -119,6 +123,7 @@ export const REPLACED = {
   [MUL_MAT]: 'mul_mat',
   [FLASH]: 'flash',
   [QUANTIZE]: 'quantize_row',
+  [CLEAR]: 'clear_buffer',
   [LIMIT_STATES]: 'limit_states',
   [ACTION]: 'action',
   [STEP]: 'run_step',

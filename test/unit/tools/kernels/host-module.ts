@@ -34,6 +34,7 @@ const functionsBy = (address: number): HostFunction[] => [
     results: [],
   },
   { name: 'quantize_row_q8_0_ref', parameters: [address, address, I64], results: [] },
+  { name: 'ggml_backend_cpu_buffer_clear', parameters: [address, I32], results: [] },
   { name: 'server_prompt_cache::update()', parameters: [address], results: [] },
   { name: 'wllama_action', parameters: [address, address], results: [address] },
   {

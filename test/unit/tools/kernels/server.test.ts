@@ -111,27 +111,29 @@ test('a text is whole, whatever it ends with', () => {
   expect(size).toBe(3);
 });
 
-test('states are limited in tokens, unless llama.cpp lowers its limit in bytes', () => {
+/** The limit in bytes after llama.cpp has set it. */
+const limited = (before: number): number => {
   const cache = kernels.allocate(20);
-  const limitOf = (): number => kernels.memory.getUint32(cache + 12, true);
-  for (const [before, after] of [
-    [0, 0],
-    [1000, 1000],
-  ] as const) {
-    kernels.memory.setUint32(cache + 12, before, true);
-    kernels.call(LIMIT_STATES, cache);
-    expect(limitOf()).toBe(after);
-  }
+  kernels.memory.setUint32(cache + 12, before, true);
+  kernels.call(LIMIT_STATES, cache);
+  return kernels.memory.getUint32(cache + 12, true);
+};
+
+test('states are limited in tokens, unless llama.cpp lowers its limit in bytes', () => {
+  expect([0, 1000].map(limited)).toEqual([0, 1000]);
   expect(kernels.originals()).toBe(2);
 });
 
+test.each([0, 5])('a buffer is cleared to its end: %i', (value) => {
+  const [buffer, data] = [kernels.allocate(68), kernels.allocate(300)];
+  kernels.memory.setUint32(buffer + 60, data, true);
+  kernels.memory.setUint32(buffer + 64, 299, true);
+  kernels.bytes.fill(0, data, data + 300).fill(7, data + 80, data + 300);
+  kernels.call('ggml_backend_cpu_buffer_clear', buffer, value);
+  expect(kernels.bytes.slice(data, data + 300)).toEqual(new Uint8Array(300).fill(value).fill(7, 299));
+});
+
 test('a load names a limit in MiB, which llama.cpp may lower', () => {
-  const limited = (before: number): number => {
-    const cache = kernels.allocate(20);
-    kernels.memory.setUint32(cache + 12, before, true);
-    kernels.call(LIMIT_STATES, cache);
-    return kernels.memory.getUint32(cache + 12, true);
-  };
   actions = [];
   act('=258load');
   expect(actions).toEqual(['load']);
