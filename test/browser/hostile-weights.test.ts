@@ -113,7 +113,7 @@ test('hostile weights with the right hash are refused by name, and other models 
     ['infinite', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number that is infinite/],
     ['nan', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number/],
     ['largest', 'model_load_failed', /its tensor blk\.0\.ffn_up\.weight has a number/],
-    ['huge', 'model_unavailable', /huge-w needs 4503599\.6 GB of storage/],
+    ['huge', 'model_unavailable', /huge-w: needs 4503599\.6 GB of storage/],
   ];
   for (const [id, code, message] of expected) {
     const at = Date.now();

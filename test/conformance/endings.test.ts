@@ -202,12 +202,13 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
   ],
 };
 
-function engineOf(ending: Ending): EngineRequester {
+function engineOf(ending: Ending, onJob: () => void): EngineRequester {
   return {
     async *run<K extends Kind>(
       job: JobOf<K>,
       { signal }: { signal: AbortSignal },
     ): AsyncGenerator<StageEvent | EventOf<K>> {
+      onJob();
       yield { type: 'stage', stage: 'queued' };
       await sleep(QUEUE_MS, signal);
       if (ending === 'fails before') throw failure;
@@ -243,6 +244,7 @@ async function pass(ms: number): Promise<void> {
 async function ask({ request }: Row, ending: Ending) {
   const settled: number[] = [];
   let left = 0;
+  let hasJob = false;
   const limits = { limit: 1000, remaining: 900, resetMs: 0 };
   const state = { requests: limits, tokens: limits };
   const keys: KeyStore = {
@@ -264,7 +266,7 @@ async function ask({ request }: Row, ending: Ending) {
   const model = (id: string, kind: ModelKind) => ({ id, kind, created, variants: [] });
   const entries: RequestLogEntry[] = [];
   const service = createService({
-    engine: engineOf(ending),
+    engine: engineOf(ending, () => (hasJob = true)),
     keys,
     models: catalogDirectory(async () => ({
       ownedBy: 'localtext',
@@ -297,6 +299,8 @@ async function ask({ request }: Row, ending: Ending) {
   const done = read().catch((error: unknown) => {
     answer.error = error;
   });
+  // A form is parsed in real time.
+  while (!hasJob) await turn();
   await pass(QUEUE_MS + PREFILL_MS / 2);
   if (ending === 'client leaves') gone.abort();
   await pass(PREFILL_MS + 3 * TOKEN_MS);

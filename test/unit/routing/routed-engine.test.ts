@@ -191,11 +191,13 @@ const embedding: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts:
 async function ask(
   { engine, entry }: Pick<ReturnType<typeof models>, 'engine' | 'entry'>,
   more: Partial<ChatJob> = {},
+  onEvent?: () => void,
 ): Promise<{ text: string; fingerprint: string | null }> {
   const events: ChatEvent[] = [];
   const request = { id: crypto.randomUUID(), signal: never, model: entry };
   for await (const event of engine.run({ ...job, ...more }, request)) {
     if (event.type !== 'stage') events.push(event);
+    onEvent?.();
     // As the service does.
     if (event.type === 'done') break;
   }
@@ -490,15 +492,22 @@ test('a request that waits for a connection, while others are answered, waits on
     else waiting = response;
     streaming.write(chunk('a'));
   };
+  const fetched = vi.spyOn(globalThis, 'fetch');
   fakeTimers();
-  const first = ask(model);
+  let read = 0;
+  const first = ask(model, {}, () => read++);
   await until(() => asked > 0);
   const second = ask(model);
   await until(() => waiting !== undefined);
+  const { calls, results } = fetched.mock;
+  await Promise.all(calls.map(([url], at) => `${url}`.endsWith('/models') && results[at]?.value));
+  fetched.mockRestore();
+  await turn();
   for (let seconds = 0; seconds < 180; seconds += 45) {
     vi.advanceTimersByTime(45_000);
+    const before = read;
     streaming?.write(chunk('a'));
-    for (let turns = 0; turns < 50; turns++) await turn();
+    await until(() => read > before);
   }
   if (waiting) whole(waiting);
   expect(await second).toEqual(byServer);

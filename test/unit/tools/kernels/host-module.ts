@@ -68,8 +68,9 @@ const functionsBy = (address: number): HostFunction[] => [
 /** Functions with 32-bit addresses. */
 export const LLAMA_FUNCTIONS: readonly HostFunction[] = functionsBy(I32);
 
-// Node 20 has them behind flags.
-for (const feature of ['memory64', 'relaxed-simd']) setFlagsFromString(`--experimental-wasm-${feature}`);
+// Node 20 and 22 have them behind flags, which later ones do not know.
+if (Number.parseInt(process.versions.node, 10) < 24)
+  for (const feature of ['memory64', 'relaxed-simd']) setFlagsFromString(`--experimental-wasm-${feature}`);
 
 const section = (id: number, content: Uint8Array): number[] => [id, ...leb(content.length), ...content];
 const text = (value: string): number[] => [value.length, ...new TextEncoder().encode(value)];
