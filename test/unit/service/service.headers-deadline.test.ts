@@ -52,19 +52,25 @@ async function ask(reply: FakeReply, path: string, json: Record<string, unknown>
 
 const codeOf = async (response: Response | null) => (await response?.json())?.error.code as string | null;
 
-describe.each(ENDPOINTS)('an answer of %s that is not streamed', (path, json) => {
-  test.each([
-    ['a refused prompt', 400, 'context_length_exceeded', 'checking', 20_000],
-    ['a failed load', 500, 'weights_unavailable', 'loading', 4 * MINUTE],
-  ] as const)('has the status of %s, however late', async (_, status, code, waiting, acceptAfterMs) => {
+test.each([
+  ...ENDPOINTS.map(([path, json]) => [path, json, 20_000, 4 * MINUTE] as const),
+  ...STREAMING.map(([path, json]) => [path, { ...json, stream: true }, 50_000, 70_000] as const),
+])('%s %j has the status of a refused prompt and of a failed load, however late', async (...given) => {
+  const [path, json, checkMs, loadMs] = given;
+  for (const [status, code, waiting, acceptAfterMs] of [
+    [400, 'context_length_exceeded', 'checking', checkMs],
+    [500, 'out_of_memory', 'loading', loadMs],
+  ] as const) {
     const { seen } = await ask({ refuse: error(status, code), acceptAfterMs, waiting }, path, json);
     await pass(acceptAfterMs - 1000);
     expect(seen.response).toBeNull();
     await pass(2000);
     expect(seen.response?.status).toBe(status);
     expect(await codeOf(seen.response)).toBe(code);
-  });
+  }
+});
 
+describe.each(ENDPOINTS)('an answer of %s that is not streamed', (path, json) => {
   test('fails before the browser ends it where nothing has begun, and stops waiting', async () => {
     const { engine, seen } = await ask({ acceptAfterMs: 10 * MINUTE, waiting: 'loading' }, path, json);
     await pass(289_000);
@@ -101,21 +107,6 @@ test('a client that leaves between the headers and the body is logged as such, a
 
 describe.each(STREAMING)('a stream of %s', (path, body) => {
   const json = { ...body, stream: true };
-
-  test.each([
-    ['loads', 500, 'out_of_memory', 'loading', 70_000],
-    ['checks the prompt', 400, 'context_length_exceeded', 'checking', 50_000],
-  ] as const)(
-    'has a status for what fails while the engine %s',
-    async (_, status, code, waiting, acceptAfterMs) => {
-      const { seen } = await ask({ refuse: error(status, code), acceptAfterMs, waiting }, path, json);
-      await pass(acceptAfterMs - 1000);
-      expect(seen.response).toBeNull();
-      await pass(2000);
-      expect(seen.response?.status).toBe(status);
-      expect(await codeOf(seen.response)).toBe(code);
-    },
-  );
 
   test('that loads for long begins with comments that say so, and fails with an event', async () => {
     const reply = {
