@@ -114,7 +114,7 @@ test('without a model that sees, a picture leads to the Models view, which adds 
   await page.goto(`${site.url}/#/models`);
   await button(`Add ${MODEL}`).click();
   await page.getByText(`npx localtext pull ${MODEL}`).waitFor();
-  await page.getByText('none that can run here now').waitFor();
+  await page.getByText(/none that can run here now.*smolvlm/).waitFor();
   await button('Allow the model hub').click();
   await button('Use this site’s weights only').waitFor();
   await page.getByRole('heading', { name: MODEL }).waitFor();
