@@ -244,7 +244,8 @@ async function pass(ms: number): Promise<void> {
 async function ask({ request }: Row, ending: Ending) {
   const settled: number[] = [];
   let left = 0;
-  let hasJob = false;
+  let begin = (): void => {};
+  const hasJob = new Promise<void>((resolve) => (begin = resolve));
   const limits = { limit: 1000, remaining: 900, resetMs: 0 };
   const state = { requests: limits, tokens: limits };
   const keys: KeyStore = {
@@ -266,7 +267,7 @@ async function ask({ request }: Row, ending: Ending) {
   const model = (id: string, kind: ModelKind) => ({ id, kind, created, variants: [] });
   const entries: RequestLogEntry[] = [];
   const service = createService({
-    engine: engineOf(ending, () => (hasJob = true)),
+    engine: engineOf(ending, begin),
     keys,
     models: catalogDirectory(async () => ({
       ownedBy: 'localtext',
@@ -300,7 +301,7 @@ async function ask({ request }: Row, ending: Ending) {
     answer.error = error;
   });
   // A form is parsed in real time.
-  while (!hasJob) await turn();
+  await hasJob;
   await pass(QUEUE_MS + PREFILL_MS / 2);
   if (ending === 'client leaves') gone.abort();
   await pass(PREFILL_MS + 3 * TOKEN_MS);
