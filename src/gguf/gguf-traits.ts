@@ -1,14 +1,6 @@
 import { CHAT_ARCHITECTURES, ENCODERS, REFUSED_ARCHITECTURES } from './architectures.ts';
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
-import {
-  align,
-  type Gguf,
-  hasTexts,
-  readNumber,
-  readNumbers,
-  TENSOR_TYPES,
-  tensorBytes,
-} from './read-gguf.ts';
+import { align, type Gguf, hasTexts, readNumbers, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
 import type { SamplingDefaults, KvWindow, VariantSampling } from '#catalog';
 import { omitNulls, printable } from '#base';
 
@@ -99,7 +91,7 @@ export function ggufTraits(gguf: Gguf, cursor: ByteCursor): GgufTraits {
   const number = (key: string, max: number): number | null => {
     const value = metadata.get(key)?.value;
     // Some tools write -1 for a missing value.
-    return typeof value === 'number' && value >= 0 ? bounded(key, value, max) : null;
+    return isInteger(value) && value >= 0 ? bounded(key, value, max) : null;
   };
   const shown = (key: string): string | null => printable(text(key) ?? '') || null;
   const part = splitPart(number);
@@ -131,13 +123,15 @@ export function ggufTraits(gguf: Gguf, cursor: ByteCursor): GgufTraits {
     chatTemplate: template,
     canChat: generates && (template !== null || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
-    ...samplingTraits(gguf, cursor),
+    ...samplingTraits(gguf),
     ...(ENCODERS.has(architecture) ? NO_KV_CACHE : kvCache(architecture, of, list)),
     ...encoder,
     isTaggedEmbedding: isTaggedEmbedding(gguf, cursor),
     split,
   };
 }
+
+const isInteger = (value: unknown): value is number => Number.isInteger(value);
 
 /** Position of the file in a split model. A file that gives none is the only one. @throws FormatError */
 function splitPart(number: (key: string, max: number) => number | null): { index: number; count: number } {
@@ -190,16 +184,15 @@ const MAX_PENALTY = 2;
 const MAX_TEMPERATURE = 2;
 
 /** Reads recommended sampling settings. Invalid ones are left out. */
-function samplingTraits({ metadata }: Gguf, cursor: ByteCursor): Pick<GgufTraits, 'sampling' | 'defaults'> {
+function samplingTraits({ metadata }: Gguf): Pick<GgufTraits, 'sampling' | 'defaults'> {
   const topK = metadata.get(`${SAMPLING}top_k`)?.value;
   const fraction = (name: string, max: number): number | null => {
-    const { at } = metadata.get(SAMPLING + name) ?? {};
-    const value = (at === undefined ? null : readNumber(cursor, at)) ?? NaN;
-    return value >= 0 && value <= max ? value : null;
+    const value = metadata.get(SAMPLING + name)?.value;
+    return typeof value === 'number' && value >= 0 && value <= max ? value : null;
   };
   return {
     sampling: {
-      ...(typeof topK === 'number' && topK > 0 && topK <= MAX_TOP_K && { topK }),
+      ...(isInteger(topK) && topK > 0 && topK <= MAX_TOP_K && { topK }),
       ...omitNulls({
         minP: fraction('min_p', 1),
         repeatPenalty: fraction('penalty_repeat', MAX_PENALTY) || null,

@@ -24,15 +24,13 @@ const FLOAT_64 = 12;
 const FLOATS = new Set([FLOAT_32, FLOAT_64]);
 /** Types of signed integers. */
 const SIGNED = new Set([1, 3, 5, 11]);
-/** Size of a value's type, which precedes it. */
-const TYPE_BYTES = 4;
 const STRING = 8;
 const ARRAY = 9;
 
 export interface GgufValue {
   /** Position of the value in the file. An array begins with its element type and length. */
   at: number;
-  /** Value; null for an array, a float, or a text of more than 1 MiB. */
+  /** Value; null for an array, or a text of more than 1 MiB. */
   value: number | string | null;
 }
 
@@ -138,16 +136,6 @@ export function readNumbers(cursor: ByteCursor, at: number, maxLength: number): 
   return bytes > 0 && length <= maxLength ? Array.from({ length }, () => cursor.unsigned(bytes)) : null;
 }
 
-/** Reads an integer or a float; null for a value of another type. @param at position of the value */
-export function readNumber(cursor: ByteCursor, at: number): number | null {
-  cursor.position = at - TYPE_BYTES;
-  const type = cursor.u32();
-  if (type === FLOAT_32) return cursor.f32();
-  if (type === FLOAT_64) return cursor.f64();
-  const bytes = SCALAR_BYTES[type] ?? 0;
-  return bytes > 0 ? integer(cursor, type, bytes) : null;
-}
-
 /** Reads an integer. Exact up to 2^53; a negative number of 8 bytes may be inexact, but stays negative. */
 function integer(cursor: ByteCursor, type: number, bytes: number): number {
   const value = cursor.unsigned(bytes);
@@ -211,9 +199,8 @@ function readValue(cursor: ByteCursor, key: string, type: number, budget: TextBu
   }
   const bytes = SCALAR_BYTES[type];
   if (bytes === undefined) throw new FormatError(`has a value of unknown type ${type} for ${key}`);
-  if (!FLOATS.has(type)) return integer(cursor, type, bytes);
-  cursor.skip(bytes);
-  return null;
+  if (type === FLOAT_32) return cursor.f32();
+  return type === FLOAT_64 ? cursor.f64() : integer(cursor, type, bytes);
 }
 
 function skipArray(cursor: ByteCursor, key: string, what: string, budget: TextBudget): void {
