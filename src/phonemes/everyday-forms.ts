@@ -59,6 +59,7 @@ const CURRENCIES: Readonly<Record<string, readonly [string, string]>> = {
 const DOLLARS = table(`
   US U.S., CA Canadian, C Canadian, AU Australian, A Australian, NZ New Zealand, HK Hong Kong, S Singapore
 `);
+const MONEY: Words = { $: 'dollar', '€': 'euro', '£': 'pound' };
 const SCALES: Words = { bn: 'billion', mn: 'million', tn: 'trillion', bln: 'billion', mln: 'million' };
 
 const UNITS: Readonly<Record<string, readonly [string, string]>> = {
@@ -111,6 +112,7 @@ const spelled = (digits: string): string => Array.from(digits.replaceAll(/\D/g, 
 const digitGroups = (number: string): string => (number.match(/\d+/g) ?? []).map(spelled).join(', ');
 const named = (count: string, [one, many]: readonly [string, string] = ['', '']): string =>
   `${count} ${count === '1' ? one : many}`;
+const counted = (count: string, noun: string): string => named(count, [noun, `${noun}s`]);
 const minus = (number: string): string => number.replace('-', 'minus ').replace('+', '');
 const superscript = (digits: string): string => digits.normalize('NFKC').replace('−', 'minus ');
 
@@ -125,20 +127,22 @@ const rule = (pattern: string, replacement: string | Replace): ((text: string) =
   return (text) => text.replaceAll(expression, replace);
 };
 
+/** Replaces what was written, the first group, by its word. */
+const inWords =
+  (words: Words, before = '', after = ''): Replace =>
+  (_, written = '') =>
+    `${before}${words[written] ?? written}${after}`;
+
 /** Rules in the order in which they apply. */
 const RULES = [
-  rule(`${START}(${oneOf(PHRASES)})(?![\\p{L}\\p{N}])`, (_, phrase = '') => PHRASES[phrase] ?? phrase),
-  rule(
-    `${START}(${oneOf(BEFORE_NUMBERS)}) ?(?=\\d)`,
-    (_, short = '') => `${BEFORE_NUMBERS[short] ?? short} `,
-  ),
+  rule(`${START}(${oneOf(PHRASES)})(?![\\p{L}\\p{N}])`, inWords(PHRASES)),
+  rule(`${START}(${oneOf(BEFORE_NUMBERS)}) ?(?=\\d)`, inWords(BEFORE_NUMBERS, '', ' ')),
   // Dates and times.
   rule(String.raw`${START}(\d{1,2})\.(?=\d{2} ?[ap]\.?m)`, '$1:'),
   rule(String.raw`${START}(\d{4})\/(\d{2})\/(\d{2})(?![\d/])`, '$1-$2-$3'),
   rule(
     String.raw`${START}(\d{1,2})m ?(\d{1,2})s${STOP}`,
-    (_, minutes = '', seconds = '') =>
-      `${named(minutes, ['minute', 'minutes'])} ${named(seconds, ['second', 'seconds'])}`,
+    (_, minutes = '', seconds = '') => `${counted(minutes, 'minute')} ${counted(seconds, 'second')}`,
   ),
   rule(
     String.raw`(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?${STOP}`,
@@ -148,15 +152,12 @@ const RULES = [
     Number(month) <= 12 ? `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` : match,
   ),
   rule(String.raw`${START}(?:[Tt]he )?(\d{1,2})(?:st|nd|rd|th) (?:of )?(?=(?:${MONTH})${STOP})`, '$1 '),
-  rule(String.raw`${START}(${oneOf(MONTHS)})\.? (?=\d)`, (_, month = '') => `${MONTHS[month] ?? month} `),
+  rule(String.raw`${START}(${oneOf(MONTHS)})\.? (?=\d)`, inWords(MONTHS, '', ' ')),
   rule(
     String.raw`${START}(${oneOf(DAYS)}|${oneOf(MONTHS)})\.? ?[-–] ?(${oneOf(DAYS)}|${oneOf(MONTHS)}|May)${STOP}`,
     (_, from = '', to = '') => `${nameOf(from)} to ${nameOf(to)}`,
   ),
-  rule(
-    String.raw`${START}(${oneOf(DAYS)})\.?(?=,? (?:\d|the \d|(?:${MONTH})${STOP}))`,
-    (_, day = '') => DAYS[day] ?? day,
-  ),
+  rule(String.raw`${START}(${oneOf(DAYS)})\.?(?=,? (?:\d|the \d|(?:${MONTH})${STOP}))`, inWords(DAYS)),
   rule(String.raw`(?<=\p{Ll})–(?=\d)`, ' to '),
   rule(String.raw`(?<=\d ?[ap]\.?m\.?|\d ?[AP]\.?M\.?|\d:\d{2}) ?[-–] ?(?=\d)`, ' to '),
   rule(
@@ -166,14 +167,13 @@ const RULES = [
   rule(String.raw`${START}(1[3-9]|2[0-3]):00(?![:\d])`, '$1 hundred'),
   rule(
     String.raw`${START}(\d{1,3}) ?h ?(\d{1,2}) ?m(?:in)?${STOP}`,
-    (_, hours = '', minutes = '') =>
-      `${named(hours, ['hour', 'hours'])} ${named(minutes, ['minute', 'minutes'])}`,
+    (_, hours = '', minutes = '') => `${counted(hours, 'hour')} ${counted(minutes, 'minute')}`,
   ),
   rule(
     String.raw`(?<=\b(?:takes?|took|for|in|after|within|about|than|every|wait|lasts?|lasted) )(${COUNT})s${STOP}`,
-    (_, count = '') => named(count, ['second', 'seconds']),
+    (_, count = '') => counted(count, 'second'),
   ),
-  rule(String.raw`${START}(${COUNT}) s${STOP}`, (_, count = '') => named(count, ['second', 'seconds'])),
+  rule(String.raw`${START}(${COUNT}) s${STOP}`, (_, count = '') => counted(count, 'second')),
   // Telephone numbers, addresses of machines, versions, codes.
   rule(String.raw`(?<=\b(?:[Dd]ial|[Cc]all) )\d{3}(?![\d.,-])`, spelled),
   rule(String.raw`(?<=, [A-Z]{2} )\d{5}(?:-\d{4})?(?![\d-])`, digitGroups),
@@ -234,19 +234,18 @@ const RULES = [
   ),
   rule(
     String.raw`([$€£]${COUNT}) ?(${oneOf(SCALES)})${STOP}`,
-    (_, amount, scale = '') => `${amount} ${SCALES[scale] ?? scale}`,
+    (_, amount, scale = '') => `${amount} ${SCALES[scale] ?? ''}`,
   ),
   rule(String.raw`([$€£])(${COUNT}) ?[-–—] ?[$€£]?(?=\d)`, '$2 to $1'),
   rule(
     String.raw`(?<![\p{L}\p{N}_])([Aa]n?) ([$€£])(${COUNT})((?:-| )(?:thousand|million|billion|trillion))?(?= [a-z]+)(?! (?:hundred|thousand|million|billion|trillion|to|and|or|more|less|per|for|in|on|is|was)${STOP})`,
-    (_, article, sign = '', count, scale = '') =>
-      `${article} ${count}${scale} ${sign === '$' ? 'dollar' : sign === '€' ? 'euro' : 'pound'}`,
+    (_, article, sign = '', count, scale = '') => `${article} ${count}${scale} ${MONEY[sign] ?? ''}`,
   ),
   rule(
     String.raw`(?<![\p{L}\p{N}_])(?:([€£])(?![\d.,-])|\$(?=\p{L}(?![^$\s]{0,50}\$)|\s*$))`,
-    (_, sign) => ` ${sign === '€' ? 'euro' : sign === '£' ? 'pound' : 'dollar'} `,
+    (_, sign = '$') => ` ${MONEY[sign || '$'] ?? ''} `,
   ),
-  rule(String.raw`(?<=\d)\/(${oneOf(PER)})${STOP}`, (_, unit = '') => ` per ${PER[unit] ?? unit}`),
+  rule(String.raw`(?<=\d)\/(${oneOf(PER)})${STOP}`, inWords(PER, ' per ')),
   // Numbers.
   rule(String.raw`(?<=\d)(?:ST|ND|RD|TH)${STOP}`, (ending) => ending.toLowerCase()),
   rule(
@@ -259,7 +258,7 @@ const RULES = [
     String.raw`(?<![\p{L}\p{N}_])([A-Za-z])\(([\p{L}\p{N}]{1,3})\)`,
     (_, name = '', argument) => `${name.toUpperCase()} of ${argument}`,
   ),
-  rule(`(?<=[0-9]°) ?([NSEW])${STOP}`, (_, letter = '') => ` ${DIRECTIONS[letter] ?? ''}`),
+  rule(`(?<=[0-9]°) ?([NSEW])${STOP}`, inWords(DIRECTIONS, ' ')),
   rule('[₀₁₂₃₄₅₆₇₈₉]+', (digits) => digits.normalize('NFKC')),
   rule(
     String.raw`(?<![\p{L}\p{N}_(])(?:(?:Na|Cl|Ca|Mg|Al|Si|Fe|Cu|Zn|Ag|Au|Pb|Br|[HCNOSPKFI])\d?){2,8}${STOP}`,
@@ -291,7 +290,7 @@ const RULES = [
   rule(String.raw`(?<=\d)x${STOP}(?! ?[+\-−*/=^])`, ' times'),
   rule(
     `(\\d?)([${Object.keys(FRACTIONS).join('')}])`,
-    (_, whole = '', fraction = '') => `${whole ? `${whole} and ` : ''}${FRACTIONS[fraction] ?? ''} `,
+    (_, whole, fraction = '') => `${whole && `${whole} and `}${FRACTIONS[fraction] ?? ''} `,
   ),
   rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, '$1 and '),
   rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\p{L}\d:])`, '$1 to $2'),
@@ -317,13 +316,10 @@ const RULES = [
   rule(String.raw`(?<![\p{L}\p{N}_.)\]°%])[-−](?=\.?\d)`, 'minus '),
   rule('−', '-'),
   rule(String.raw`~ ?(?=[\d$€£])`, 'about '),
-  rule(oneOf(SIGNS), (sign) => ` ${SIGNS[sign] ?? ''} `),
+  rule(`(${oneOf(SIGNS)})`, inWords(SIGNS, ' ', ' ')),
   rule('(?<![A-Za-z])([A-G])#(?![A-Za-z0-9])', '$1 sharp'),
   // Lengths of people and screens; units.
-  rule(
-    String.raw`(?<=\d)-(${oneOf(SHORT_UNITS)})(?=[ -])`,
-    (_, unit = '') => `-${SHORT_UNITS[unit] ?? unit}`,
-  ),
+  rule(String.raw`(?<=\d)-(${oneOf(SHORT_UNITS)})(?=[ -])`, inWords(SHORT_UNITS, '-')),
   rule(
     String.raw`(?<=\d ?)(${oneOf(SHORT_UNITS)}|lbs|hrs|mins|secs|tbsp|tsp)\.(?= (?:long|wide|tall|high|deep|thick|of)${STOP})`,
     (_, unit = '') => (unit === 'in' ? ' inches' : unit),
