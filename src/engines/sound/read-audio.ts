@@ -199,9 +199,10 @@ function mono(sample: AudioSample): Float32Array<ArrayBuffer> {
   let power = 0;
   for (let planeIndex = channels - 1; planeIndex >= 0; planeIndex--) {
     sample.copyTo(channel, { planeIndex, format: 'f32-planar' });
-    for (const [at, value] of channel.entries()) {
-      mixed[at] = (mixed[at] ?? 0) + value / channels;
-      power += (value / channels) ** 2;
+    for (let at = 0; at < length; at++) {
+      const value = (channel[at] ?? 0) / channels;
+      mixed[at] = (mixed[at] ?? 0) + value;
+      power += value ** 2;
     }
   }
   return mixed.reduce((sum, value) => sum + value ** 2, 0) < MIN_SHARE * power ? channel : mixed;
