@@ -7,6 +7,7 @@ import { modelStatuses } from '../client/localtext.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { useKeptFocus } from './use-kept-focus.ts';
+import { WaitingDots } from './waiting-dots.tsx';
 import { ErrorText } from './error-text.tsx';
 import { Button } from './button.tsx';
 
@@ -97,7 +98,10 @@ function Running(download: Download) {
         value={loadedBytes}
         max={phase === 'download' ? totalBytes : 0}
       />
-      <p class="figures">{phase === 'compile' ? <Compiling /> : figures(download, waits.value)}</p>
+      <p class="figures">
+        {phase === 'compile' ? <Compiling /> : figures(download, waits.value)}{' '}
+        {(phase !== 'download' || totalBytes === 0) && <WaitingDots />}
+      </p>
       {error !== null && <ErrorText alert text={error} />}
     </>
   );

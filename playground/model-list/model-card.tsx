@@ -1,12 +1,14 @@
 import type { Variant } from '../../src/catalog.ts';
 import type { ModelStatus, VariantReason, VariantEstimate } from '../../src/index.ts';
 import { addedModel } from '../client/added-models.ts';
+import { hubAllowed } from '../client/catalog-settings.ts';
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses, engineStatus } from '../client/localtext.ts';
-import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
+import { catalogModel, chosenVariant, hubBytes, weightBytes } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { UnloadNote } from '../components/unload-note.tsx';
 import { ErrorText } from '../components/error-text.tsx';
+import { ReloadRow } from '../components/reload-row.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { AddedModelActions } from './added-model-actions.tsx';
@@ -49,9 +51,7 @@ export function ModelCard({ ids }: { ids: readonly [string, ...string[]] }) {
       <UnloadNote model={id} />
       <LoadCard model={id} />
       {(isUnloaded || (phase === undefined && state !== 'ready')) && (
-        <Button onClick={() => void load(id)}>
-          Load<span class="visually-hidden"> {id}</span>
-        </Button>
+        <LoadOrAllow id={id} reasons={status?.reasons ?? []} />
       )}
       {addedModel(id) && !isBusy(id) && <AddedModelActions id={id} />}
     </article>
@@ -74,6 +74,29 @@ function CardHead({ ids, state }: { ids: readonly string[]; state: ModelStatus['
       </div>
       {ids.length > 1 && <p class="small quiet">On this device, these ids have the same weights.</p>}
     </>
+  );
+}
+
+/** Button that loads a model, or first allows the model hub, which alone has its weights. */
+function LoadOrAllow({ id, reasons }: { id: string; reasons: VariantReason[] }) {
+  const isNone = reasons.length > 0 && reasons.every(({ chosen }) => !chosen);
+  if (isNone && hubBytes(id) > 0 && !hubAllowed.value) {
+    return (
+      <>
+        <p class="small">
+          The model hub (huggingface.co) has its weights, about {bytes(hubBytes(id))}. Allow it, then load the
+          model.
+        </p>
+        <ReloadRow setting={hubAllowed} value>
+          Allow the model hub<span class="visually-hidden"> for {id}</span>
+        </ReloadRow>
+      </>
+    );
+  }
+  return (
+    <Button onClick={() => void load(id)}>
+      Load<span class="visually-hidden"> {id}</span>
+    </Button>
   );
 }
 
