@@ -60,12 +60,21 @@ export function copyJson(
 }
 
 /** Writes a value as JSON, without spaces. */
-export function writeJson(value: unknown): string {
+export const writeJson = (value: unknown): string =>
+  isPlain(value) ? JSON.stringify(value) : writeExact(value);
+
+/** Whether `JSON.stringify`, which is faster, keeps all of a value. */
+function isPlain(value: unknown): boolean {
+  if (!isContainer(value)) return true;
+  return !(value instanceof ExactNumber || KEYS in value) && Object.values(value).every(isPlain);
+}
+
+function writeExact(value: unknown): string {
   if (value instanceof ExactNumber) return value.text;
-  if (Array.isArray(value)) return `[${value.map((item) => writeJson(item ?? null)).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = entriesOf(value as Record<string, unknown>).filter(([, member]) => member !== undefined);
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${writeJson(member)}`).join(',')}}`;
+  if (!isContainer(value)) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => writeExact(item ?? null)).join(',')}]`;
+  const members = entriesOf(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${writeExact(member)}`).join(',')}}`;
 }
 
 /** Reads a valid JSON text. */
@@ -93,17 +102,16 @@ export interface Places {
  * The rest of the text is skipped.
  */
 export function restoreExact(text: string, parsed: object, places: Places): void {
-  restore(new JsonReader(text), parsed, places);
+  if (hasPlaces(parsed, places)) restore(new JsonReader(text), parsed, places);
 }
 
 function restore(reader: JsonReader, parsed: unknown, places: Places | true): unknown {
   // An earlier member of the same name may be of another type than the last one, which `parsed` has.
-  if (!isContainer(parsed) || !reader.isAt(parsed)) {
-    reader.skip();
-    return parsed;
-  }
-  if (places === true) return reader.value();
-  if (hasPlaces(parsed, places)) {
+  if (!hasPlaces(parsed, places) || !reader.isAt(parsed)) reader.skip();
+  else if (places === true) {
+    const text = reader.skip();
+    return writeJson(parsed) === text ? parsed : readJson(text);
+  } else
     for (const key of reader.keys()) {
       const place = Array.isArray(parsed) ? '*' : key;
       const inner = Object.hasOwn(places, place) && places[place];
@@ -111,22 +119,21 @@ function restore(reader: JsonReader, parsed: unknown, places: Places | true): un
       if (!inner || !Object.hasOwn(parsed, key)) reader.skip();
       else parsed[key] = restore(reader, parsed[key], inner);
     }
-    return parsed;
-  }
-  reader.skip();
   return parsed;
 }
 
 const isContainer = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
 
 /** Whether a value has objects or arrays at some of the places. */
-function hasPlaces(value: unknown, places: Places): value is JsonObject {
-  if (Array.isArray(value)) return Object.hasOwn(places, '*') && value.some(isContainer);
-  return isContainer(value) && Object.keys(places).some((key) => isContainer(value[key]));
+function hasPlaces(value: unknown, places: Places | true): value is JsonObject {
+  if (!isContainer(value) || places === true) return isContainer(value);
+  const { '*': element } = places;
+  if (Array.isArray(value)) return element !== undefined && value.some((item) => hasPlaces(item, element));
+  return Object.entries(places).some(([key, inner]) => hasPlaces(value[key], inner));
 }
 
 const SPACE = /[ \t\n\r]*/y;
-const SCALAR = /[^ \t\n\r,\]}]+/y;
+const SCALAR = /[^ \t\n\r,\]}]*/y;
 const BRACKET_OR_QUOTE = /["[\]{}]/g;
 
 /** Reads the values of a JSON text one after another. @throws SyntaxError at the first fault */
@@ -180,38 +187,39 @@ class JsonReader {
     this.#take(end);
   }
 
-  skip(): void {
+  /** Skips the next value, and returns its text. */
+  skip(): string {
     const first = this.#next();
+    const start = this.#at;
     if (first === '"') this.#skipString();
     else if (first === '{' || first === '[') this.#skipBrackets();
-    else this.#match(SCALAR);
+    else this.#pass(SCALAR);
+    return this.#text.slice(start, this.#at);
   }
 
   #skipBrackets(): void {
     let depth = 0;
     do {
-      BRACKET_OR_QUOTE.lastIndex = this.#at;
-      const found = BRACKET_OR_QUOTE.exec(this.#text);
-      if (!found) throw notJson();
-      this.#at = found.index;
-      if (found[0] === '"') this.#skipString();
+      this.#pass(BRACKET_OR_QUOTE);
+      const found = this.#text.charAt(--this.#at);
+      if (found === '"') this.#skipString();
       else {
-        depth += found[0] === '{' || found[0] === '[' ? 1 : -1;
+        depth += found === '{' || found === '[' ? 1 : -1;
         this.#at++;
       }
     } while (depth > 0);
   }
 
-  #match(pattern: RegExp): string {
+  /** Passes what the expression matches. `test()` is faster than a match, which makes a list. */
+  #pass(pattern: RegExp): void {
     pattern.lastIndex = this.#at;
-    const [text = ''] = pattern.exec(this.#text) ?? [];
-    this.#at += text.length;
-    return text;
+    if (!pattern.test(this.#text)) throw notJson();
+    this.#at = pattern.lastIndex;
   }
 
   /** The next character that is no white space. */
   #next(): string {
-    this.#match(SPACE);
+    this.#pass(SPACE);
     return this.#text.charAt(this.#at);
   }
 
@@ -222,7 +230,7 @@ class JsonReader {
 
   #scalar(): unknown {
     const start = this.#at;
-    const text = this.#match(SCALAR);
+    const text = this.skip();
     const value = this.#parse(start);
     return typeof value === 'number' && String(value) !== text ? new ExactNumber(text) : value;
   }

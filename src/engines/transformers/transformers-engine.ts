@@ -302,19 +302,19 @@ export class TransformersEngine implements Engine<'embedding'> {
   /** Tokenizes the inputs of one slice, starting at `from`. */
   async #tokenizeSlice({ input, placeOf, cutOf }: Embedding, from: number): Promise<number[][]> {
     const { contextLength } = this.#variant;
-    const inputs: readonly (string | readonly number[])[] = inputsOf(input);
+    const inputs: readonly (string | Float64Array)[] = inputsOf(input);
     const cutTo = cutOf(from);
     let end = from;
     for (let characters = 0; end < inputs.length && characters < SLICE_CHARACTERS; end++) {
       if (cutOf(end) !== cutTo) break;
-      const next = inputs[end] ?? [];
+      const next = inputs[end] ?? '';
       refuseOversizedInput(next, placeOf(end), contextLength);
       characters += next.length;
     }
     const tokenized =
       'texts' in input
         ? await this.#embedder.tokenizer.tokenize(input.texts.slice(from, end), cutTo)
-        : input.tokens.slice(from, end).map((ids, at) => this.#wrap(ids, from + at));
+        : input.tokens.slice(from, end).map((ids, at) => this.#wrap(Array.from(ids), from + at));
     return tokenized.map((ids, at) => {
       const length = typeof ids === 'number' ? ids : ids.length;
       if (typeof ids === 'number' || length > contextLength)

@@ -22,7 +22,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 export const upstreamEmbedding: RunOnServer<'embedding'> = async function* (server, job, signal) {
   const { input: jobInput, dimensions, inputType } = job;
   const { variant } = server;
-  const inputs = 'texts' in jobInput ? jobInput.texts : jobInput.tokens;
+  const inputs = 'texts' in jobInput ? jobInput.texts : jobInput.tokens.map((ids) => Array.from(ids));
   const own = variant.dimensions;
   const most = Math.max(own ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
   const vectors: Float32Array<ArrayBuffer>[] = [];

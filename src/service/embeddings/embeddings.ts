@@ -26,7 +26,7 @@ export const createEmbeddings = (exchange: Exchange, request: EmbeddingsBody): P
 function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
   if (typeof input === 'string') return { texts: [input.toWellFormed()] };
   if (isTexts(input)) return { texts: input.map((text) => text.toWellFormed()) };
-  return { tokens: isNested(input) ? input : [input] };
+  return { tokens: (isNested(input) ? input : [input]).map((ids) => Float64Array.from(ids)) };
 }
 
 const isTexts = (input: string[] | number[] | number[][]): input is string[] => typeof input[0] === 'string';

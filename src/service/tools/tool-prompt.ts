@@ -9,9 +9,13 @@ export const TOOL_CALL_MARK = '<tool_call>';
 export const withToolPrompt = (input: ChatJob['input'], tools: CallableTools): ChatJob['input'] =>
   'messages' in input ? { messages: withTools(input.messages, tools) } : input;
 
+/** Prompts by their tools: each choice has the same, and megabytes take long to write. */
+const prompts = new WeakMap<CallableTools, string>();
+
 function withTools(messages: readonly ChatMessage[], tools: CallableTools): ChatMessage[] {
   const [first, ...rest] = messages;
-  const prompt = toolPrompt(tools);
+  const prompt = prompts.get(tools) ?? toolPrompt(tools);
+  prompts.set(tools, prompt);
   if (first?.role !== 'system') return [{ role: 'system', content: prompt }, ...messages];
   return [{ ...first, content: `${first.content}\n\n${prompt}` }, ...rest];
 }

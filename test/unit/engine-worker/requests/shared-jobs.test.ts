@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
-import type { Job, Kind } from '../../../../src/jobs/kinds.ts';
+import type { Job, JobOf, Kind } from '../../../../src/jobs/kinds.ts';
 import type { Origin } from '../../../../src/protocol/engine-port.ts';
 import type { JobSink } from '../../../../src/engine-worker/requests/serve-job.ts';
 import { SharedJobs } from '../../../../src/engine-worker/requests/shared-jobs.ts';
@@ -48,7 +48,8 @@ const image = { at: 0, url: 'data:image/png;base64,AAAA', param: 'input' };
 const PAIRS: [string, () => Job, () => Job][] = [
   ['chat', () => job, () => ({ ...job, maxTokens: 3 })],
   ['chat with a picture', () => pictured('AAAA'), () => pictured('AAAB')],
-  ['embedding', () => embedding(['a', 'b']), () => embedding(['a', 'c'])],
+  ['embedding', () => embedding({ texts: ['a', 'b'] }), () => embedding({ texts: ['a', 'c'] })],
+  ['embedding of token ids', () => embedding(tokens(1)), () => embedding(tokens(2))],
   ['decision', () => decision(undefined), () => decision([image])],
   ['transcription', () => transcription('abc'), () => transcription('abd')],
 ];
@@ -56,7 +57,8 @@ const pictured = (bytes: string): Job => ({
   ...job,
   input: { messages: [{ role: 'user', content: '', images: [{ ...image, url: image.url + bytes }] }] },
 });
-const embedding = (texts: string[]): Job => ({ kind: 'embedding', model: 'm', input: { texts } });
+const embedding = (input: JobOf<'embedding'>['input']): Job => ({ kind: 'embedding', model: 'm', input });
+const tokens = (last: number) => ({ tokens: [Float64Array.of(1, last)] });
 const decision = (images: (typeof image)[] | undefined): Job => ({
   kind: 'decision',
   model: 'm',

@@ -177,7 +177,7 @@ test('a declared prefix is added to each text of its task, and to no other', asy
   expect(await vectorOf({ inputType: 'query' })).toEqual([[4, 102], 4]);
   expect(await vectorOf({ inputType: 'document' })).toEqual([[3, 107], 3]);
   await expect(vectorOf({ inputType: 'passage' })).rejects.toMatchObject({ wire: { param: 'input_type' } });
-  const tokens = { input: { tokens: [[1]] }, inputType: 'query' };
+  const tokens = { input: { tokens: [Float64Array.of(1)] }, inputType: 'query' };
   await expect(vectorOf(tokens)).rejects.toMatchObject({ wire: { param: 'input' } });
   const plain = await lastOf(setUp().engine.run({ ...job('a b'), inputType: 'query' }, never));
   expect(plain.promptTokens).toBe(2);
@@ -195,7 +195,11 @@ test('names the input that is too long or holds no token, and the dimensions it 
   await expect(lastOf(engine.run(job('ok', long), never))).rejects.toMatchObject({
     wire: { status: 400, param: 'input[1]', code: 'context_length_exceeded' },
   });
-  const tokens: EmbeddingJob = { kind: 'embedding', model: 'm', input: { tokens: [[1], [5000]] } };
+  const tokens: EmbeddingJob = {
+    kind: 'embedding',
+    model: 'm',
+    input: { tokens: [Float64Array.of(1), Float64Array.of(5000)] },
+  };
   await expect(lastOf(engine.run(tokens, never))).rejects.toMatchObject({ wire: { param: 'input[1]' } });
   await expect(lastOf(engine.run({ ...job('a'), dimensions: 1 }, never))).rejects.toMatchObject({
     wire: { param: 'dimensions' },
