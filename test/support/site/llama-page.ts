@@ -47,15 +47,25 @@ const PROMPT = 'The sea is wide, and the ships that cross it carry grain, iron, 
 
 const own = (name: string): string => `/localtext/wasm/${engineFileName(name)}`;
 
+/** The library's worker for the package's WASM, which lacks the kernels that the worker names. */
+async function withoutKernels(name: string): Promise<string> {
+  const script = await (await fetch(own(name))).text();
+  const plain = script.replace(/^self\.KERNELS_VERSION = .*$/m, '');
+  return URL.createObjectURL(new Blob([plain], { type: 'text/javascript' }));
+}
+
 window.scoreTokens = async (folder, gguf, tokens) => {
   const { signal } = new AbortController();
+  const isPackage = folder === '/package';
   const { wasm, compat } = await chooseBuild({
-    wasm: (name) => (folder === '/package' && name.endsWith('.wasm') ? `/package/${name}` : own(name)),
+    wasm: (name) =>
+      isPackage && name.endsWith('.wasm') ? new URL(`/package/${name}`, location.href).href : own(name),
     signal,
   });
+  const worker = isPackage && (await withoutKernels(compat ? 'wllama-compat.js' : 'wllama-worker.js'));
   const wllama = new Wllama({ default: wasm }, { cacheManager: noCache(), logger: SILENT });
   wllama.setCompat(compat);
-  useWorkerFile(wllama, own);
+  useWorkerFile(wllama, (name) => worker || own(name));
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
   const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;
   await wllama.loadModel([await (await fetch(gguf)).blob()], { ...options, ...cache });
