@@ -8,10 +8,10 @@ import { cpuTime } from '../support/cpu-time.ts';
 import { ANSWER_KINDS, wrongArrays } from './hostile-arrays.ts';
 import { chatJob } from '../support/chat-job.ts';
 import { serverVariant } from '../support/catalogs.ts';
+import { never } from '../support/never.ts';
 
 /** The service worker answers no other tab meanwhile. */
 const MAX_MS = 1000;
-const never = new AbortController().signal;
 
 /** Kinds that servers answer. */
 type ServerKind = Exclude<Kind, 'toolChoice'>;

@@ -7,9 +7,9 @@ import { holdLock } from '../../../src/protocol/locks.ts';
 import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { chatJob } from '../../support/chat-job.ts';
+import { never } from '../../support/never.ts';
 
 const SOURCE = '{{ messages[0].content }}';
-const never = new AbortController().signal;
 const job = chatJob();
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));

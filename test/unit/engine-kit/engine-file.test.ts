@@ -6,10 +6,10 @@ import { halvedLengths } from '../../../src/catalog/memory-estimate.ts';
 import { checkWasm, checkWasmStart, FileReplaced, watchWasm } from '../../../src/engine-kit/engine-file.ts';
 import { isLackOfMemory } from '../../../src/engine-kit/out-of-memory.ts';
 import { listen } from '../../support/listen.ts';
+import { never } from '../../support/never.ts';
 
 /** The smallest module. */
 const MODULE = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
-const never = new AbortController().signal;
 
 async function serve(status: number, body: Buffer, name = 'wllama.wasm'): Promise<string> {
   const server = createServer((_, response) => response.writeHead(status).end(body));

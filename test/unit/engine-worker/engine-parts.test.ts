@@ -14,8 +14,8 @@ import { sha256 } from '../../../src/base/sha256.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { serveFile } from '../weights/file-server.ts';
 import { toy } from './toy-engine.ts';
+import { never } from '../../support/never.ts';
 
-const never = new AbortController().signal;
 const engines = { ...ENGINES, toy };
 
 beforeEach(() => {

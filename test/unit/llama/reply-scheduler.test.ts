@@ -6,6 +6,7 @@ import type { Chunk } from '../../../src/llama/chunk.ts';
 import { RequestRejectedError, type ServerCalls } from '../../../src/llama/internals/server-calls.ts';
 import { FakeLlamaServer } from '../../support/llama-calls/fake-llama-server.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
+import { never } from '../../support/never.ts';
 
 virtualTime();
 
@@ -17,8 +18,6 @@ function setUp(bare: '' | typeof BARE | null = '') {
   const fake = new FakeLlamaServer();
   return { fake, server: scheduled(fake, 4, bare) };
 }
-
-const never = new AbortController().signal;
 
 const ask = (length: number, tokens: number) => ({ prompt: 'x'.repeat(length), n_predict: tokens });
 

@@ -7,8 +7,8 @@ import type { ModelManager } from '../../../src/models/model-manager.ts';
 import { ENGINES } from '../../../src/engines/index.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
+import { never } from '../../support/never.ts';
 
-const never = new AbortController().signal;
 const id = 'amber-phoenix-4';
 
 const loaded: Engine<'chat'> = {

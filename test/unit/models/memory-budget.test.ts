@@ -8,10 +8,10 @@ import { claim } from '../../support/claim.ts';
 import { LoadedModels } from '../../../src/models/loaded-models.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 import { catalogOf, ggufVariant, modelOf } from '../../support/catalogs.ts';
+import { never } from '../../support/never.ts';
 
 virtualTime();
 
-const never = new AbortController().signal;
 const variant = (name: string, memoryBytes = 100): Variant => ggufVariant(name, { needs: { memoryBytes } });
 
 /** Models `a`, `b`, `c`, each of 100 bytes in memory, unless others are given. */

@@ -15,9 +15,9 @@ import { plainDevice } from '../engine-kit/plain-device.ts';
 import { createModelManager } from '../../support/create-model-manager.ts';
 import { listen } from '../../support/listen.ts';
 import { ggufVariant, mlcVariant, modelOf } from '../../support/catalogs.ts';
+import { never } from '../../support/never.ts';
 
 const room = async () => ({ needed: 0, free: null });
-const never = new AbortController().signal;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const of = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
 

@@ -4,9 +4,9 @@ import { TransformersEngine } from '../../../src/engines/transformers/transforme
 import { rank } from '../../../src/models/rank.ts';
 import { lastOf } from '../../support/last-of.ts';
 import { rerankJob } from '../../support/rerank-job.ts';
+import { never } from '../../support/never.ts';
 
 const CONTEXT = 6;
-const never = new AbortController().signal;
 
 /** A token a word, between two others. A vector tells whether a text has the word `owl`. */
 function make() {

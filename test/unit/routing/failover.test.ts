@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { withFailover } from '../../../src/routing/failover.ts';
+import { never } from '../../support/never.ts';
 
 const refusal = (passOn: boolean) =>
   new ServiceError({ status: 400, param: 'seed', message: 'no seed', ...(passOn && { passOn: true }) });
 const targets = async () => [{ variants: ['built-in'] }, { variants: ['small'] }];
-const never = new AbortController().signal;
 
 test('what the device cannot do, the next target is asked for', async () => {
   const answer = withFailover(targets(), never, async function* ({ variants }) {

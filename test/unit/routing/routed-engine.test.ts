@@ -18,8 +18,8 @@ import { FakeLocks } from '../../support/fake-locks.ts';
 import { listen } from '../../support/listen.ts';
 import { chatJob } from '../../support/chat-job.ts';
 import { serverVariant } from '../../support/catalogs.ts';
+import { never } from '../../support/never.ts';
 
-const never = new AbortController().signal;
 const job = chatJob();
 
 const { manager: locks } = new FakeLocks();

@@ -11,8 +11,8 @@ import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
 import { fileOf, serveFile, someBytes } from './file-server.ts';
 import { bring } from './open-store.ts';
 import { weightsService } from './weights-service.ts';
+import { never } from '../../support/never.ts';
 
-const never = new AbortController().signal;
 const bytesOf = (text: string): Buffer<ArrayBuffer> => Buffer.from(text.padEnd(200, '.'));
 
 const variant = (name: string, ...texts: string[]): Variant => ({

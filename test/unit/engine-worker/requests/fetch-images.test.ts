@@ -10,9 +10,9 @@ import { createDeferred } from '../../../../src/base/async.ts';
 import { listen } from '../../../support/listen.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { dataUrl, PICTURES, pngOf } from '../../../support/vision/pictures.ts';
+import { never } from '../../../support/never.ts';
 
 const [picture = Buffer.alloc(0)] = PICTURES;
-const never = new AbortController().signal;
 
 beforeEach(() => vi.stubGlobal('location', { origin: 'https://site.example' }));
 

@@ -12,8 +12,8 @@ import { createDeferred } from '../../../../src/base/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { chatJob } from '../../../support/chat-job.ts';
+import { never } from '../../../support/never.ts';
 
-const never = new AbortController().signal;
 const common = { license: 'MIT', contextLength: 9, files: [] };
 const builtIn: Variant = { ...common, engine: 'built-in', name: 'built-in' };
 const small: Variant = { ...common, engine: 'wllama', name: 'small' };

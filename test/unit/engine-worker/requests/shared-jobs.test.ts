@@ -7,6 +7,7 @@ import type { JobSink } from '../../../../src/engine-worker/requests/serve-job.t
 import { SharedJobs } from '../../../../src/engine-worker/requests/shared-jobs.ts';
 import { createDeferred } from '../../../../src/base/async.ts';
 import { chatJob } from '../../../support/chat-job.ts';
+import { never } from '../../../support/never.ts';
 
 const job = chatJob({ input: { prompt: 'hello' } });
 const from = (id: string, change: Partial<Origin> = {}): Origin => ({
@@ -39,8 +40,6 @@ function reading() {
   };
   return { reader, text: () => text };
 }
-
-const never = new AbortController().signal;
 
 const image = { at: 0, url: 'data:image/png;base64,AAAA', param: 'input' };
 

@@ -7,10 +7,10 @@ import type { Engine } from '../../../../src/engine-kit/engine.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+import { never } from '../../../support/never.ts';
 
 virtualTime();
 
-const never = new AbortController().signal;
 const WINDOWS = 5;
 
 /** Model with one slot, and each window of sound that it begins: `long` or `short`, and its index. */

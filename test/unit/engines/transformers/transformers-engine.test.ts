@@ -7,8 +7,8 @@ import {
 } from '../../../../src/engines/transformers/transformers-engine.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
+import { never } from '../../../support/never.ts';
 
-const never = new AbortController().signal;
 const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: 'm', input: { texts } });
 
 /** A token a word; the vector tells the text's length and first letter, so that a mix-up shows. */

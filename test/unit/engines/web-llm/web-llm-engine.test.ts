@@ -3,9 +3,9 @@ import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.
 import { fakeWebLlm } from './fake-pipeline.ts';
 import { chatJob } from '../../../support/chat-job.ts';
 import { failure } from '../../../support/failure.ts';
+import { never } from '../../../support/never.ts';
 
 type Fake = ReturnType<typeof fakeWebLlm>;
-const never = new AbortController().signal;
 
 const job = (messages: ChatMessage[], more: Partial<ChatJob> = {}): ChatJob =>
   chatJob({ input: { messages }, ...more });

@@ -4,9 +4,9 @@ import { llamaReranker } from '../../../../src/engines/wllama/llama-reranker.ts'
 import { RequestRejectedError } from '../../../../src/llama/internals/server-calls.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import { rerankJob } from '../../../support/rerank-job.ts';
+import { never } from '../../../support/never.ts';
 
 const CONTEXT = 40;
-const never = new AbortController().signal;
 
 /** A token a character; a score is the document's length. */
 function make() {

@@ -10,8 +10,8 @@ import { builtInFault } from '../../../../src/engines/built-in/built-in-fault.ts
 import { loadBuiltIn } from '../../../../src/engines/built-in/built-in-engine.ts';
 import { type FakeLanguageModel, installLanguageModel } from '../../../support/fake-language-model.ts';
 import { installLanguageModel as installOwn } from '../../../../src/language-model/index.ts';
+import { never } from '../../../support/never.ts';
 
-const never = new AbortController().signal;
 const catalog = withBuiltIn(defaultCatalog, 'amber-phoenix-4');
 const variant = catalog.models.flatMap(({ variants }) => variants).find(({ name }) => name === 'built-in');
 

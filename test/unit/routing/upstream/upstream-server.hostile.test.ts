@@ -9,9 +9,9 @@ import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server
 import { listen } from '../../../support/listen.ts';
 import { serverVariant } from '../../../support/catalogs.ts';
 import { chatJob } from '../../../support/chat-job.ts';
+import { never } from '../../../support/never.ts';
 
 const MIB = 1024 * 1024;
-const never = new AbortController().signal;
 
 let answer: (response: ServerResponse) => void;
 let asked = 0;

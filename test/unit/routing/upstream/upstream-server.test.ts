@@ -8,9 +8,9 @@ import { lastOf } from '../../../support/last-of.ts';
 import { listen } from '../../../support/listen.ts';
 import { failure } from '../../../support/failure.ts';
 import { serverVariant } from '../../../support/catalogs.ts';
+import { never } from '../../../support/never.ts';
 
 const KEY = 'sk-secret-of-the-site';
-const never = new AbortController().signal;
 
 interface Asked {
   url: string;

@@ -15,13 +15,13 @@ import { fileOf } from '../file-server.ts';
 import { openStore } from '../open-store.ts';
 import { weightsService } from '../weights-service.ts';
 import { adderOf } from './adder-of.ts';
+import { never } from '../../../support/never.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
 const SEEDS = 80;
 const STEPS = 400;
 const SCOPES = ['/', '/other/'];
-const never = new AbortController().signal;
 
 const chat = (name: string): Buffer<ArrayBuffer> =>
   writeGguf({ metadata: { ...chatMetadata, 'general.name': name }, tensors: [oneTensor] });

@@ -8,12 +8,12 @@ import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, type GgufMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../weights-service.ts';
 import { adderOf } from './adder-of.ts';
+import { never } from '../../../support/never.ts';
 
 const catalog: Catalog = {
   ownedBy: 'us',
   models: [{ id: 'site-model', kind: 'chat', created: 0, variants: [] }],
 };
-const never = new AbortController().signal;
 
 let hub: ModelHub;
 let service: ReturnType<typeof weightsService>;

@@ -14,6 +14,7 @@ import { ggufVariant } from '../../../support/catalogs.ts';
 import { fileOf } from '../file-server.ts';
 import { weightsService } from '../weights-service.ts';
 import { adderOf } from './adder-of.ts';
+import { never } from '../../../support/never.ts';
 
 vi.mock('../../../../src/chat-template/prompt-renderer.ts', () => import('./template-without-worker.ts'));
 
@@ -23,7 +24,6 @@ const catalog: Catalog = {
   aliases: { 'site-alias': 'site-model' },
 };
 const device: Device = { gpu: null, memoryGiB: 2, cores: 2, saveData: false };
-const never = new AbortController().signal;
 const gguf = (name: string, more: GgufMetadata = {}): Buffer<ArrayBuffer> =>
   writeGguf({ metadata: { ...chatMetadata, 'general.name': name, ...more }, tensors: [oneTensor] });
 

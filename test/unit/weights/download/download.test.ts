@@ -6,6 +6,7 @@ import { CHUNK_BYTES } from '../../../../src/weights/backends/storage-backend.ts
 import type { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { openStore } from '../open-store.ts';
 import { type Behaviour, fileOf, serveFile, someBytes } from '../file-server.ts';
+import { never } from '../../../support/never.ts';
 
 // Pauses before the next attempt, else of half a second and more.
 vi.mock('../../../../src/base/async.ts', async (original) => ({
@@ -15,7 +16,6 @@ vi.mock('../../../../src/base/async.ts', async (original) => ({
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
-const never = new AbortController().signal;
 
 async function setUp(behaviour: Partial<Behaviour> = {}) {
   const server = await serveFile({ body, etag: '"1"', ...behaviour });

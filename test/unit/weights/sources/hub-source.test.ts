@@ -5,12 +5,12 @@ import { readStart } from '../../../../src/weights/sources/read-start.ts';
 import { listHubFiles, readRepository } from '../../../../src/weights/sources/hub-source.ts';
 import { listen } from '../../../support/listen.ts';
 import { ggufVariant } from '../../../support/catalogs.ts';
+import { never } from '../../../support/never.ts';
 
 /** A mirror of the model hub whose answers are not to be trusted. */
 
 const COMMIT = 'c'.repeat(40);
 const HASH = 'a'.repeat(64);
-const never = new AbortController().signal;
 
 let endpoint: string;
 let info: string;
