@@ -132,23 +132,25 @@ const MAX_NODES = 2000;
 const MAX_DEPTH = 32;
 const MAX_LITERAL_CHARACTERS = 32_768;
 
-/** Keywords after `min` and `max`. */
-const COUNTED = ['Length', 'Items', 'Properties'];
+/** What follows `min` and `max` in keywords. */
+const BOUNDS = ['imum', 'Length', 'Items', 'Properties'];
+const COUNT = 'an integer that is not negative';
+const COUNTS = /^(?:min|max)(?:Length|Items|Properties)$/;
 
 /**
  * Types that keywords' values must have: a keyword with another value would not be enforced. Draft 4 has
  * booleans for exclusive bounds.
  */
-const VALUES = {
-  minimum: 'number',
-  maximum: 'number',
-  exclusiveMinimum: 'number or boolean',
-  exclusiveMaximum: 'number or boolean',
-  multipleOf: 'number',
-  pattern: 'string',
-  format: 'string',
-  uniqueItems: 'boolean',
-};
+const VALUES = new Map([
+  ['minimum', 'a number'],
+  ['maximum', 'a number'],
+  ['exclusiveMinimum', 'a number or boolean'],
+  ['exclusiveMaximum', 'a number or boolean'],
+  ['multipleOf', 'a number'],
+  ['pattern', 'a string'],
+  ['format', 'a string'],
+  ['uniqueItems', 'a boolean'],
+]);
 
 export class SchemaBudget {
   #nodes = 0;
@@ -178,13 +180,13 @@ function checkForms(schema: Schema, at: string): void {
 }
 
 function checkValues(schema: Schema, at: string): void {
-  for (const what of COUNTED) {
-    for (const key of [`min${what}`, `max${what}`]) checkCount(schema, key, at);
-    checkOrder(schema, `min${what}`, `max${what}`, at);
+  // Most schemas have a few of the keywords.
+  for (const [key, value] of Object.entries(schema)) {
+    const types = COUNTS.test(key) ? COUNT : VALUES.get(key);
+    if (types !== undefined && value !== undefined && !isOf(types, value))
+      throw wrongValue(`${at}.${key}`, `must be ${types}`, value);
   }
-  for (const [key, types] of Object.entries(VALUES))
-    if (schema[key] !== undefined && !types.includes(isNumber(schema[key]) ? 'number' : typeof schema[key]))
-      throw wrongValue(`${at}.${key}`, `must be a ${types}`, schema[key]);
+  for (const what of BOUNDS) checkOrder(schema, `min${what}`, `max${what}`, at);
   const { dependentRequired: lists = {}, dependencies = {} } = schema;
   if (!isObject(lists) || !Object.values(lists).every(isStrings))
     throw wrongValue(`${at}.dependentRequired`, 'must be an object of arrays of strings', lists);
@@ -193,7 +195,6 @@ function checkValues(schema: Schema, at: string): void {
     !Object.values(dependencies).every((each) => isSchema(each) || isStrings(each))
   )
     throw wrongValue(`${at}.dependencies`, 'must be an object of arrays of strings', dependencies);
-  checkOrder(schema, 'minimum', 'maximum', at);
 }
 
 function literalCharacters({ enum: values, const: constant, properties }: Schema): number {
@@ -201,11 +202,9 @@ function literalCharacters({ enum: values, const: constant, properties }: Schema
   return writeJson([values, constant, isObject(properties) ? Object.keys(properties) : []]).length;
 }
 
-function checkCount(schema: Schema, key: string, at: string): void {
-  const value = schema[key];
-  if (value === undefined || (isNumber(value) && Number.isInteger(Number(value)) && Number(value) >= 0))
-    return;
-  throw wrongValue(`${at}.${key}`, 'must be an integer that is not negative', value);
+function isOf(types: string, value: unknown): boolean {
+  if (types !== COUNT) return types.includes(isNumber(value) ? 'number' : typeof value);
+  return isNumber(value) && Number.isInteger(Number(value)) && Number(value) >= 0;
 }
 
 function checkOrder(schema: Schema, low: string, high: string, at: string): void {
