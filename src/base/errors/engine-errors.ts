@@ -1,3 +1,4 @@
+import { messageOf, printable } from '../printable.ts';
 import { ServiceError, serverError } from './service-error.ts';
 import type { WireError } from './wire-error.ts';
 
@@ -45,11 +46,9 @@ export const deviceLost = (cause?: unknown): ServiceError =>
 /** Error of an engine that is unusable from now on: its owner must reload it. */
 export function engineCrashed(cause: unknown): ServiceError {
   console.error('localtext: an engine crashed', cause);
-  return serverError(
-    'engine_crashed',
-    'The engine stopped while it ran this request. Try again: the next request reloads the model.',
-    cause,
-  );
+  const reason = cause ? ` (${printable(messageOf(cause), 200)})` : '';
+  const message = `The engine stopped while it ran this request${reason}. Try again: the next request reloads the model.`;
+  return serverError('engine_crashed', message, cause);
 }
 
 export function toWireError(error: unknown): WireError {

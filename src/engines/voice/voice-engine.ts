@@ -1,6 +1,6 @@
 import type { Remote } from 'comlink';
 
-import { engineCrashed, invalidField, ServiceError, unsupported } from '#base';
+import { engineCrashed, invalidField, notNumbers, ServiceError, unsupported } from '#base';
 import type { Engine, HelperWorker } from '#engine-kit';
 import { estimateTokens, type SpeechFormat, type SpeechJob } from '#jobs';
 import { findUnspeakable, toSpeakable } from '#phonemes';
@@ -80,6 +80,7 @@ export function voiceEngine(
         const pieces = await call((voice) => voice.read(sentence), signal);
         for (const piece of pieces.slice(spoken)) {
           const sound = await call((voice) => voice.speak(piece, file, speed), signal);
+          if (!sound) throw notNumbers();
           seconds += sound.seconds;
           const progress = { sentences: at, pieces: ++spoken, seconds };
           yield { type: 'delta', ...sound, text: spoken === 1 ? sentence : '', progress };

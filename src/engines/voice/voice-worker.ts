@@ -99,20 +99,20 @@ export const voiceWorker = {
   /**
    * Speaks a piece.
    * @param file the voice's network, or its style of the shared one
-   * @returns encoded sound, and its length
+   * @returns encoded sound, and its length; null if the voice computes what is not a number
    * @throws the runtime's error
    */
   async speak(
     ids: readonly number[],
     file: string,
     speed: number,
-  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; seconds: number }> {
+  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; seconds: number } | null> {
     if (!loaded || !encode) throw new Error('no speech has begun');
     const speak = await openVoice(loaded, file);
     const samples = await speak(ids, speed);
-    const seconds = samples.length / VOICE_RATE;
+    if (!samples.every(Number.isFinite)) return null;
     const bytes = await encode(samples);
-    return transfer({ bytes, seconds }, [bytes.buffer]);
+    return transfer({ bytes, seconds: samples.length / VOICE_RATE }, [bytes.buffer]);
   },
 };
 

@@ -11,7 +11,7 @@ function speech(sentences: Record<string, number[]>) {
     formats: () => ['pcm'],
     begin: () => Object.keys(sentences),
     read: (sentence: string) => sentences[sentence],
-    speak: (seconds: number) => ({ seconds, bytes: Uint8Array.of(spoken.push(seconds)) }),
+    speak: (seconds: number) => seconds && { seconds, bytes: Uint8Array.of(spoken.push(seconds)) },
   };
   const calls = { call: async (ask: (voice: object) => unknown) => ask(worker), end() {} };
   const engine = voiceEngine(calls as never, new Map([['heart', 'heart.onnx']]), 'f');
@@ -33,6 +33,6 @@ test('a long sentence is spoken, and resumed, piece by piece', async () => {
 });
 
 test('a text of which nothing can be spoken is refused, and is no empty sound', async () => {
-  const { run } = speech({ ʘ: [] });
-  await expect(lastOf(run({ text: 'ʘ' }))).rejects.toThrow('`input`');
+  await expect(lastOf(speech({ ʘ: [] }).run({ text: 'ʘ' }))).rejects.toThrow('`input`');
+  await expect(lastOf(speech({ a: [NaN] }).run())).rejects.toThrow('not finite numbers');
 });
