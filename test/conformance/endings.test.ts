@@ -23,6 +23,8 @@ interface Row {
   kind: Kind;
   request: () => { path: string; body: BodyInit };
   streamed?: boolean;
+  /** Whether it is made of events, into which a failure can be written. Default: `streamed`. */
+  tells?: boolean;
   /** Tokens charged for a whole answer of 3 prompt tokens and 2 more. */
   charged: number;
   /** Minimum charged if it ends while it is computed. Default: 1. */
@@ -88,16 +90,17 @@ const ROWS: Row[] = [
   ]),
   { name: 'count of a chat', ...counted, request: json(countChat.path, countChat.sample) },
   { name: 'count of a response', ...counted, request: json(countResponse.path, countResponse.sample) },
-  {
-    name: 'speech',
+  ...(['sse', 'audio'] as const).map((format): Row => ({
+    name: `speech, ${format}`,
     streamed: true,
+    tells: format === 'sse',
     kind: 'speech',
     // 3 of the text, and a tenth of a second of sound.
     charged: 5,
     generates: true,
-    request: json(speech.path, { model: 'silver-lark-4', input: 'Hi', stream_format: 'sse' }),
+    request: json(speech.path, { model: 'silver-lark-4', input: 'Hi', stream_format: format }),
     usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 2 },
-  },
+  })),
   {
     name: 'decision',
     kind: 'decision',
@@ -324,7 +327,7 @@ afterEach(() => {
 const aboutQueue = expect.toSatisfy((ms) => ms >= QUEUE_MS && ms < QUEUE_MS + 300);
 
 describe.each(ROWS.map((each) => [each.name, each] as const))('%s', (_, each) => {
-  const { streamed = false, generates = false, unfinished = 1 } = each;
+  const { streamed = false, tells = streamed, generates = false, unfinished = 1 } = each;
 
   test('success', async () => {
     const { response: got, text, settled, left, last, isMetered } = await ask(each, 'success');
@@ -348,7 +351,7 @@ describe.each(ROWS.map((each) => [each.name, each] as const))('%s', (_, each) =>
     expect(got?.headers.get('server-timing')).toMatch(/^queue;dur=3\d\d/);
     expect(got?.headers.get('x-ratelimit-limit-tokens')).toBe(isMetered ? '1000' : null);
     // Comments end once something is generated.
-    if (streamed)
+    if (tells)
       expect(text?.lastIndexOf(': waiting') ?? -1).toBeLessThan(
         text?.search(/"(a|delta)"|text":"a|audio\.delta/) ?? 0,
       );
@@ -366,7 +369,7 @@ describe.each(ROWS.map((each) => [each.name, each] as const))('%s', (_, each) =>
 
   test('fails in prefill', async () => {
     const { response: got, text, settled, left, last, isMetered } = await ask(each, 'fails in prefill');
-    expect([got?.status, left]).toEqual([streamed ? 200 : 500, isMetered ? 1 : 0]);
+    expect([got?.status, left]).toEqual([tells ? 200 : 500, isMetered ? 1 : 0]);
     expect(settled).toEqual(
       isMetered ? [expect.toSatisfy((tokens) => tokens >= unfinished && tokens <= 300)] : [],
     );
@@ -383,12 +386,13 @@ describe.each(ROWS.map((each) => [each.name, each] as const))('%s', (_, each) =>
   // A count ends with its first event.
   if (!each.name.startsWith('count'))
     test('fails after output', async () => {
-      const { text, settled, left, last, isMetered } = await ask(each, 'fails after output');
+      const { text, error, settled, left, last, isMetered } = await ask(each, 'fails after output');
       expect([left, settled.length]).toEqual(isMetered ? [1, 1] : [0, 0]);
       if (isMetered) expect(settled[0]).toBeGreaterThan(0);
       if (each.kind === 'chat') expect(settled).toEqual([5]);
       expect(last).toMatchObject({ state: 'done', error: 'engine_lost', servedBy: FINGERPRINT });
-      expect(text).toContain('"code":"engine_lost"');
+      if (tells || !streamed) expect(text).toContain('"code":"engine_lost"');
+      else expect(error).toBeDefined();
     });
 
   test('client leaves', async () => {

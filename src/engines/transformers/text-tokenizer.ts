@@ -1,8 +1,7 @@
-import type { TransformersVariant } from './rules.ts';
 import { corruptFile, engineCrashed, serverError, ServiceError, abortable, withTimeout } from '#base';
 import { isOutOfMemory, outOfMemory, RestartableHelper, type EngineContext } from '#engine-kit';
 import type { FileFault, TokenizedText, TokenizerShape, tokenizerWorker } from './tokenizer-worker.ts';
-import { folderOf, readTokenizerFiles } from './transformers-files.ts';
+import { folderOf, type OnnxVariant, readTokenizerFiles } from './transformers-files.ts';
 
 /** Time limit for loading a tokenizer's files. A desktop reads 15 MB in 2.5 s; a phone may be 50 times as slow. */
 const loadSeconds = (bytes: number): number => Math.round(20 + bytes / 150_000);
@@ -15,7 +14,7 @@ export type TextTokenizer = Awaited<ReturnType<typeof openTokenizer>>;
  * Opens a tokenizer in a worker, which is terminated if it exceeds a time limit.
  * @throws ServiceError naming the file: `weights_corrupt`, or `engine_failed` on a slow device
  */
-export async function openTokenizer(variant: TransformersVariant, context: EngineContext) {
+export async function openTokenizer(variant: OnnxVariant, context: EngineContext) {
   const files = await readTokenizerFiles(variant, context);
   let shape: TokenizerShape = { before: [], after: [], vocabularySize: 0 };
   const helper = new RestartableHelper<typeof tokenizerWorker>('tokenizer', async (tokenizer) => {
@@ -78,7 +77,7 @@ const isLost = (error: unknown): error is ServiceError =>
 
 const BUSY = 'The device may be slow or busy.';
 
-const slowLoad = (variant: TransformersVariant, seconds: number): ServiceError =>
+const slowLoad = (variant: OnnxVariant, seconds: number): ServiceError =>
   serverError(
     'engine_failed',
     `${folderOf(variant)}tokenizer.json was not read within ${seconds} s. ${BUSY} Try again, or choose a smaller model.`,

@@ -22,6 +22,9 @@ const layers = z.int().positive().max(4096).optional();
 const size = z.int().positive().max(16_777_216).optional();
 const configSchema = z.looseObject({
   model_type: z.string().min(1),
+  d_model: size,
+  decoder_layers: layers,
+  decoder_attention_heads: layers,
   vocab_size: size,
   hidden_size: size,
   head_dim: size,
@@ -82,14 +85,27 @@ const namesOf = (variant: OnnxVariant): string[] => {
 
 /**
  * Validates the config before transformers.js reads it, which absurd numbers would keep busy forever.
+ * @param needed other files that the engine reads
  * @throws ServiceError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
  */
-export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
-  requireFiles(variant, [CONFIG, ...TOKENIZER_FILES]);
-  if (!namesOf(variant).some((name) => GRAPH.test(name))) requireFiles(variant, ['onnx/model.onnx']);
-  const path = folderOf(variant) + CONFIG;
+export async function checkConfig(
+  variant: OnnxVariant,
+  context: EngineContext,
+  needed = namesOf(variant).some((name) => GRAPH.test(name)) ? [] : ['onnx/model.onnx'],
+): Promise<void> {
+  requireFiles(variant, [CONFIG, ...TOKENIZER_FILES, ...needed]);
+  await checkJson(variant, context, { name: CONFIG, schema: configSchema });
+}
+
+/** @throws ServiceError `weights_corrupt` naming the file and the field */
+export async function checkJson(
+  variant: OnnxVariant,
+  context: EngineContext,
+  { name, schema }: { name: string; schema: z.ZodType },
+): Promise<void> {
+  const path = folderOf(variant) + name;
   const text = await (await readBounded(path, MAX_JSON_BYTES, context)).text();
-  parseJson(text, configSchema, "is not a model's config", (fault) => corruptFile(path, fault));
+  parseJson(text, schema, "is not a model's config", (fault) => corruptFile(path, fault));
 }
 
 /**
@@ -108,7 +124,7 @@ export function requireFiles(variant: OnnxVariant, needed: readonly string[]): v
 
 /** Reads the files of a variant's tokenizer, by name. @throws ServiceError `weights_corrupt` if one is too large */
 export async function readTokenizerFiles(
-  variant: TransformersVariant,
+  variant: OnnxVariant,
   context: EngineContext,
 ): Promise<ReadonlyMap<string, Blob>> {
   const read = async (name: string): Promise<[string, Blob]> => {
@@ -135,8 +151,9 @@ export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError
     const message = `ONNX Runtime cannot run ${variant.name} on ${variant.backend ?? 'wasm'} here: ${brief(reason)}`;
     return serverError('device_unsupported', message, error);
   }
-  const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
-  return corruptFile(path, `cannot be loaded by ONNX Runtime (${brief(reason)})`, error);
+  const graphs = namesOf(variant).filter((name) => GRAPH.test(name));
+  const paths = graphs.map((name) => folderOf(variant) + name).join(' or ');
+  return corruptFile(paths, `cannot be loaded by ONNX Runtime (${brief(reason)})`, error);
 }
 
 const brief = (message: string): string =>

@@ -45,8 +45,8 @@ interface JobEvent {
 
 /**
  * Answers with what jobs yield. A stream's headers wait until the first jobs are known to be valid, or for the
- * deadline of their stage; comments follow until something is generated. Those of a whole answer wait for the
- * end, so that a failure is a status; they are sent first only at the deadline, while an engine computes.
+ * deadline of their stage; comments follow until something is generated. Those of other answers wait for the end, or the
+ * first bytes, so that a failure is a status; they are sent first only at the deadline, while an engine computes.
  * @param jobs number of jobs that begin at once
  * @throws ServiceError the error of `work` before the headers; `model_not_ready` at the deadline
  */
@@ -94,6 +94,8 @@ export async function answerWhole<K extends Kind>(
 class Answer<Event extends JobEvent> implements AnswerSink<Event> {
   readonly #run: JobRun;
   readonly #format: AnswerFormat<Event>;
+  /** Whether a failure can be written into it. */
+  readonly #isEvents: boolean;
   readonly #isStream: boolean;
   readonly #body: EventStream;
   #stage: Stage = 'loading';
@@ -113,19 +115,20 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
     this.#run = run;
     this.#format = format;
     this.#jobs = jobs;
-    this.#isStream = format.type === EVENT_STREAM || format.isLive === true;
+    this.#isEvents = format.type === EVENT_STREAM;
+    this.#isStream = this.#isEvents || format.isLive === true;
     this.#body = new EventStream(() => {
       this.#abandon();
       abort.abort(new Error('the client has left'));
     });
     watch.gone.addEventListener('abort', () => this.#abandon(), { once: true });
-    this.#due(this.#isStream ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - trace.passedMs);
+    this.#due(this.#isEvents ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - trace.passedMs);
   }
 
   stage(stage: Stage, index: number): void {
     const isNew = stage !== this.#stage;
     this.#stage = stage;
-    if (!this.#isStream) return;
+    if (!this.#isEvents) return;
     if (this.#state === 'generating') this.#comment(true);
     if (stage === 'prefill') this.#check(index);
     else if (this.#state === 'holding headers' && isNew) this.#due(STAGE_DEADLINE_MS[stage]);
@@ -136,7 +139,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
     if (!this.#isStream) return;
     if (event.type === 'accepted') {
       this.#stage = 'prefill';
-      this.#check(event.index ?? 0);
+      if (this.#isEvents) this.#check(event.index ?? 0);
       return;
     }
     this.#generating();
@@ -250,7 +253,7 @@ class Answer<Event extends JobEvent> implements AnswerSink<Event> {
     const comment = () => this.#send(`: waiting (${this.#stage})\n\n`);
     this.#state = 'commenting';
     this.#stopTimer();
-    if (this.#format.isLive) return;
+    if (!this.#isEvents) return;
     this.#timer = setInterval(comment, HEARTBEAT_MS);
     if (commentNow) comment();
   }

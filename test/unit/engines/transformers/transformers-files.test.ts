@@ -41,6 +41,7 @@ test.each([
   ['{}', /config\.json is not a model's config: model_type/],
   ['{"model_type":"llama","num_hidden_layers":1e9}', /: num_hidden_layers: /],
   ['{"model_type":"llama","num_hidden_layers":-1}', /: num_hidden_layers: /],
+  ['{"model_type":"whisper","decoder_layers":1e9}', /: decoder_layers: /],
   ['{"model_type":"llama","vocab_size":"many"}', /: vocab_size: /],
 ])('a config that is %s', async (text, says) => {
   const error = await failure(checkConfig(variantOf(...whole), contextOf({ 'config.json': text })));
