@@ -1,4 +1,5 @@
 export * from './async.ts';
+export * from './check-names.ts';
 export * from './describe.ts';
 export * from './errors/engine-errors.ts';
 export type * from './errors/error-codes.ts';

@@ -192,11 +192,11 @@ export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinu
 /** Settings of a page that the service worker needs after a restart. Absent: the site has set none. */
 export interface SiteSettings {
   /** The site's own catalog. */
-  catalog: Catalog | undefined;
+  catalog?: Catalog | undefined;
   /** Names of variants. */
-  prefer: string[] | undefined;
+  prefer?: string[] | undefined;
   /** Entries by the variant's name. */
-  upstreamKeys: Record<string, string> | undefined;
+  upstreamKeys?: Record<string, string> | undefined;
 }
 
 /**

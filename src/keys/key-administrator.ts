@@ -1,3 +1,4 @@
+import { checkNames } from '#base';
 import {
   dropCopies,
   withDatabase,
@@ -51,10 +52,10 @@ const LIMIT_RULES = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) =>
 
 /** @throws TypeError naming the field */
 function check(fields: object, rules: Readonly<Record<string, Rule>>, path = ''): void {
+  checkNames(fields, Object.keys(rules), path);
   for (const [name, value] of Object.entries(fields)) {
-    const [fits, rule] = (Object.hasOwn(rules, name) && rules[name]) || [];
-    if (!fits) throw new TypeError(`\`${path}${name}\` is unknown. Use ${Object.keys(rules).join(', ')}.`);
-    if (!fits(value)) throw new TypeError(`\`${path}${name}\` ${rule}.`);
+    const [fits, rule] = rules[name] ?? [];
+    if (fits?.(value) === false) throw new TypeError(`\`${path}${name}\` ${rule}.`);
   }
 }
 

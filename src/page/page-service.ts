@@ -13,7 +13,7 @@ import type { StartOptions } from './start-options.ts';
  */
 export function pageService(
   member: ElectionMember,
-  { catalog, prefer, upstreamKeys }: StartOptions,
+  options: StartOptions,
 ): (request: Request) => Promise<Response> {
   const { service } = browserV1(pageConnection(member));
   const id = crypto.randomUUID();
@@ -21,9 +21,7 @@ export function pageService(
   return async (request) => {
     const { signal } = request;
     try {
-      kept ??= withStorage(() =>
-        keepSettings(member.scope, navigator.locks, { catalog, prefer, upstreamKeys }),
-      );
+      kept ??= withStorage(() => keepSettings(member.scope, navigator.locks, options));
       await kept;
     } catch (error) {
       // The browser may allow it at the next request.

@@ -1,3 +1,4 @@
+import { checkNames } from '#base';
 import type { Catalog } from '#catalog';
 import type { DeviceLimits, ImageOptions, SourceOptions } from '#protocol';
 import type { EngineSettings } from './election/engine-worker.ts';
@@ -56,10 +57,10 @@ export interface StartOptions {
   isolation?: readonly string[];
 }
 
-/** Makes every URL absolute: the worker that gets them has another base. */
+/** Makes every URL absolute: the worker that gets them has another base. @throws TypeError for a misspelt option */
 export function engineSettings(options: StartOptions): EngineSettings {
   const base = folderUrl(options.base ?? siteBase);
-  return {
+  const settings = {
     catalog: options.catalog ?? null,
     modelsUrl: folderUrl(options.modelsUrl ?? `${base}models/`),
     wasmUrl: folderUrl(options.wasmUrl ?? `${base}localtext/wasm/`),
@@ -69,6 +70,11 @@ export function engineSettings(options: StartOptions): EngineSettings {
     limits: options.limits ?? {},
     images: options.images ?? {},
   };
+  checkNames(options, [...Object.keys(settings), 'base', 'upstreamKeys', 'serviceWorker', 'isolation']);
+  checkNames(settings.sources, ['hub'], 'sources.');
+  checkNames(settings.limits, ['memoryBytes', 'evict', 'probe'], 'limits.');
+  checkNames(settings.images, ['origins'], 'images.');
+  return settings;
 }
 
 const absoluteUrl = (path: string): string => new URL(path, document.baseURI).href;

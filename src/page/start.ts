@@ -24,15 +24,14 @@ export function start(options: StartOptions = {}): Promise<Localtext> {
   if (started) return started;
   const starting = startOnce(options);
   started = starting;
-  const forget = (): void => {
-    if (started === starting) started = null;
-  };
+  const forget = (): void => void (started = null);
   starting.then((localtext) => localtext.stopped.addEventListener('abort', forget), forget);
   return starting;
 }
 
 async function startOnce(options: StartOptions): Promise<Localtext> {
   await requireBrowser();
+  const settings = engineSettings(options);
   await activation();
   let localtext: Localtext | null = null;
   const onWaiting = (): void => localtext?.announceUpdate();
@@ -48,7 +47,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   await reloadIsolated(registration);
   if (isLoadedWithout && !(options.serviceWorker instanceof ServiceWorkerRegistration))
     reportLoaded(registration);
-  const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
+  const membership = joinElection(scopeOf(registration.scope), settings);
   const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
   // Deferred, so that the site can add its listener first.
@@ -69,11 +68,11 @@ async function activation(): Promise<void> {
 }
 
 /** Stores settings for the service worker. Earlier settings that are absent now are deleted. */
-async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
+async function storeSettings(scope: string, options: StartOptions): Promise<void> {
   // Checked before anything uses it. Pages with the default catalog load no checks.
-  if (catalog) (await loadChunk(import('#catalog/parse'))).parseCatalog(catalog);
+  if (options.catalog) (await loadChunk(import('#catalog/parse'))).parseCatalog(options.catalog);
   const { keepSettings } = await loadChunk(import('#database/database'));
-  await keepSettings(scope, navigator.locks, { catalog, prefer, upstreamKeys });
+  await keepSettings(scope, navigator.locks, options);
 }
 
 /** How a page loads its parts, in the words of `PerformanceResourceTiming`. */

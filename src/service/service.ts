@@ -142,7 +142,8 @@ const allowed = (methods: Methods): string =>
 
 function unknownPath(path: string): ServiceError {
   const known = [...paths.keys()].map(documentedPath);
-  return requestError(404, `Unknown path ${path.slice(0, 200)}. Use one of ${known.join(', ')}.`);
+  const hint = path.startsWith('/v1/v1/') ? ' It has /v1 twice: the base URL ends with /v1.' : '';
+  return requestError(404, `Unknown path ${path.slice(0, 200)}.${hint} Use one of ${known.join(', ')}.`);
 }
 
 function wrongMethod(method: string, path: string, allow: string): ServiceError {

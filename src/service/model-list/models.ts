@@ -76,8 +76,10 @@ export async function nameUsableModels(
   admitted: Admitted,
   fits: (entry: ModelEntry) => boolean,
 ): Promise<string> {
-  const fitting = (await directory.list()).filter((entry) => fits(entry) && mayUse(admitted, entry));
-  return fitting.map(({ id }) => id).join(', ') || 'none. A site adds one by `start({ catalog })`';
+  const fitting = (await directory.list()).filter(fits);
+  const usable = fitting.filter((entry) => mayUse(admitted, entry));
+  if (usable.length === 0 && fitting.length > 0) return 'none with this key. Issue one whose `models` has it';
+  return usable.map(({ id }) => id).join(', ') || 'none. A site adds one by `start({ catalog })`';
 }
 
 /** Hint for the name of a repository, which is no model's id. */

@@ -2,6 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { createFetch } from '../../../src/page/create-fetch.ts';
 import { register } from '../../../src/page/registration.ts';
+import { engineSettings } from '../../../src/page/start-options.ts';
 import { start } from '../../../src/page/start.ts';
 import { requireBrowser, requireCache, withStorage } from '../../../src/page/requirements.ts';
 
@@ -104,4 +105,14 @@ test('a sandboxed page gets an error that says what to allow, and does not sugge
       message: expect.stringContaining('sandboxed without `allow-same-origin`'),
       cause: refused,
     });
+});
+
+test.each([
+  ['modelUrl', { modelUrl: '/models/' }],
+  ['sources.hubs', { sources: { hubs: true } }],
+  ['limits.memory', { limits: { memory: 1 } }],
+  ['images.origin', { images: { origin: 'https://images.example' } }],
+])('an option that does not exist, %s, is named', (name, options) => {
+  vi.stubGlobal('document', { baseURI: 'https://site.example/' });
+  expect(() => engineSettings(options as object)).toThrow(`\`${name}\` is unknown. Use `);
 });

@@ -52,6 +52,12 @@ test('a model has its facts in the list and alone, by every name, and an error a
   expect(await (await fetch('/v1/models/other')).json()).toEqual({ ...plain, ...facts });
   const answer = await fetch('/v1/embeddings', { json: { model: 'o/x', input: 'a' } });
   expect(await answer.text()).toMatch(/models\.add\(.* Models for this: none\. A site adds one by `start/);
+  const limited = await fakeService({ issue: { models: ['indigo-owl-4'] } });
+  const refused = await limited.fetch('/v1/embeddings', { json: { model: 'jade-mole-4', input: 'a' } });
+  expect(await refused.text()).toMatch(/ Models for this: none with this key\. Issue one whose `models`/);
+  expect(await (await fetch('/v1/v1/chat')).text()).toContain(
+    'It has /v1 twice: the base URL ends with /v1.',
+  );
 });
 
 test('a request keeps the catalog that was read for it, whatever other requests read', async () => {
