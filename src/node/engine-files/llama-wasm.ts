@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 
 import { namesIn } from './linker/wasm-module.ts';
 import { linkObject } from './linker/link-object.ts';
-import { checkStructs, REPLACED } from './linker/llama-abi.ts';
+import { checkStructs, PARTS, REPLACED } from './linker/llama-abi.ts';
 import { packageFile } from '../package-files.ts';
 
 /** wllama's builds: with 64-bit addresses, and the one for browsers without them. */
@@ -38,7 +38,7 @@ export const kernelsVersion = (): string =>
 export function linkLlama(build: LlamaBuild): Uint8Array {
   const bits = build === 'compat' ? 32 : 64;
   const module = readFileSync(packageWasm(build));
-  return linkObject(module, namesIn(module), kernelObject(bits), REPLACED, (bodyOf) =>
+  return linkObject(module, namesIn(module), kernelObject(bits), REPLACED, PARTS, (bodyOf) =>
     checkStructs(bits, bodyOf),
   );
 }

@@ -29,6 +29,7 @@ const NEW_GLOBAL = Uint8Array.of(0x7f, MUTABLE, 0x41, 0, 0x0b);
  * right; its old body becomes a further function, which the object calls by `original_` and the new one's name. Globals of
  * the object are 32-bit integers, and are added. Custom sections, such as the names of functions, are left out.
  * @param entries the object's functions by the name of the function that each replaces
+ * @param parts make a smaller body of a function that is replaced, which the object calls by `common_` and the new one's name
  * @param check looks at the module's code before it changes, and throws when it is not as expected
  * @throws Error naming the function that is missing, not unique or of another signature
  */
@@ -37,6 +38,7 @@ export function linkObject(
   names: FunctionNames,
   object: Uint8Array,
   entries: Readonly<Record<string, string>>,
+  parts: Readonly<Record<string, (body: Uint8Array) => Uint8Array>> = {},
   check: (bodyOf: (name: string) => Uint8Array) => void = () => undefined,
 ): Uint8Array {
   const target = new Target(module, names);
@@ -53,6 +55,7 @@ export function linkObject(
     const place = target.indexOf(replaced, type);
     places.set(symbol.index, place);
     originals.set(`original_${name}`, target.copy(place));
+    if (parts[replaced]) originals.set(`common_${name}`, target.copy(place, parts[replaced]));
   }
   for (const [i, type] of kernels.functionTypes.entries())
     if (!places.has(firstOwn + i))
@@ -142,9 +145,9 @@ class Target {
     return this.#imports + this.#bodies.push(body) - 1;
   }
 
-  copy(index: number): number {
+  copy(index: number, change = (body: Uint8Array): Uint8Array => body): number {
     const own = index - this.#imports;
-    return this.add(this.#functionTypes[own] ?? -1, this.#bodies[own]);
+    return this.add(this.#functionTypes[own] ?? -1, change(this.#bodies[own] ?? new Uint8Array()));
   }
 
   setBody(index: number, code: Uint8Array): void {

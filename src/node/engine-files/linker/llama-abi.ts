@@ -19,6 +19,7 @@ const SIGNED_BYTE_LOAD = [0x2c, 0];
 
 const MUL_MAT = 'ggml_compute_forward_mul_mat';
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
+const GRAPH = 'ggml_graph_compute_thread';
 const QUANTIZE = 'quantize_row_q8_0_ref';
 const CLEAR = 'ggml_backend_cpu_buffer_clear';
 const LIMIT_STATES = 'server_prompt_cache::update()';
@@ -61,6 +62,13 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
       field('tensor.src[3]', pointer, 176, 140),
       field('tensor.src[4]', pointer, 184, 144),
       field('tensor.src[5]', pointer, 192, 148),
+    ],
+    [GRAPH]: [
+      field('state.threadpool', pointer, 528, 524),
+      field('threadpool.cgraph', pointer, 88, 72),
+      field('cgraph.n_nodes', I32_LOAD, 4, 4),
+      field('cgraph.nodes', pointer, 16, 12),
+      field('tensor.op', I32_LOAD, 80, 56),
     ],
     [CLEAR]: [
       field('ggml_backend_buffer.context', pointer, 120, 60),
@@ -122,6 +130,7 @@ export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array
 export const REPLACED = {
   [MUL_MAT]: 'mul_mat',
   [FLASH]: 'flash',
+  [GRAPH]: 'compute_graph',
   [QUANTIZE]: 'quantize_row',
   [CLEAR]: 'clear_buffer',
   [LIMIT_STATES]: 'limit_states',
@@ -134,3 +143,24 @@ export const REPLACED = {
   [WRITE_TEXT]: 'write_text',
   [WHOLE_TEXT]: 'whole_text',
 } as const;
+
+const BR_TABLE = 0x0e;
+/** Number of llama.cpp's operations but for 0. */
+const OPERATIONS = 102;
+/** Operations of a chat model, whose code `common_compute_graph` has (tools/kernels/graph.h): sums, products, norms, copies, rows, positions, attention and gates. */
+export const COMMON = [2, 7, 25, 29, 32, 34, 35, 40, 42, 46, 48, 74, 101];
+/** Reshape, view, permute and transpose compute nothing: the switch leads to its end. */
+export const VIEWS = [36, 37, 38, 39];
+
+/** Lets the switch over operations lead to its end for all that are not common: a browser compiles no code that nothing leads to. */
+function withCommonOperations(body: Uint8Array): Uint8Array {
+  const endAfter = (at: number): number => body[at + OPERATIONS + 1] ?? 0;
+  const leadsToEnd = (at: number): boolean => VIEWS.every((each) => body[at + each] === endAfter(at));
+  const at = body.findIndex((each, i) => each === OPERATIONS && body[i - 1] === BR_TABLE && leadsToEnd(i));
+  if (at < 0) throw new Error(`${GRAPH} has no switch over ${OPERATIONS} operations.`);
+  const isRare = (operation: number): boolean => operation <= OPERATIONS && !COMMON.includes(operation);
+  return body.map((byte, i) => (i > at && isRare(i - at) ? endAfter(at) : byte));
+}
+
+/** Functions of which the object also calls a smaller copy. */
+export const PARTS = { [GRAPH]: withCommonOperations };

@@ -8,6 +8,8 @@ import { leb, writeList } from '../../../../src/node/engine-files/linker/wasm-mo
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 const [I32, I64] = [0x7f, 0x7e];
 const PAGES = 1024;
+/** The smaller function for graphs does nothing. */
+export const PARTS = { ggml_graph_compute_thread: () => Uint8Array.of(0, 0x0b) };
 /** Flag of a memory. */
 const MEMORY64 = 4;
 /** Size of the stack; its unsigned and signed LEB128 forms are the same. */
@@ -33,6 +35,7 @@ const functionsBy = (address: number): HostFunction[] => [
     parameters: [address, address, I32, I32, I64, I64, address, I64],
     results: [],
   },
+  { name: 'ggml_graph_compute_thread', parameters: [address], results: [] },
   { name: 'quantize_row_q8_0_ref', parameters: [address, address, I64], results: [] },
   { name: 'ggml_backend_cpu_buffer_clear', parameters: [address, I32], results: [] },
   { name: 'server_prompt_cache::update()', parameters: [address], results: [] },
@@ -125,7 +128,8 @@ export function loadKernels(
   width: Width = 32,
 ): Kernels {
   const functions = functionsBy(width === 64 ? I64 : I32);
-  const module = linkObject(hostModule(functions, width), namesOf(functions), objectOf(width), REPLACED);
+  const target = hostModule(functions, width);
+  const module = linkObject(target, namesOf(functions), objectOf(width), REPLACED, PARTS);
   let originals = 0;
   const unused = Object.fromEntries(functions.map(({ name }) => [name, () => undefined]));
   const replaced = Object.fromEntries(Object.keys(REPLACED).map((name) => [name, () => void originals++]));

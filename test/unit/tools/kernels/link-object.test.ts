@@ -10,10 +10,10 @@ import {
 import { linkObject } from '../../../../src/node/engine-files/linker/link-object.ts';
 import { checkStructs, REPLACED } from '../../../../src/node/engine-files/linker/llama-abi.ts';
 import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/engine-files/llama-wasm.ts';
-import { hostModule, LLAMA_FUNCTIONS, namesOf, OBJECT } from './host-module.ts';
+import { hostModule, LLAMA_FUNCTIONS, namesOf, OBJECT, PARTS } from './host-module.ts';
 
 const link = (functions: typeof LLAMA_FUNCTIONS, names = namesOf(functions)): Uint8Array =>
-  linkObject(hostModule(functions), names, OBJECT, REPLACED);
+  linkObject(hostModule(functions), names, OBJECT, REPLACED, PARTS);
 
 test.each(['default', 'compat'] as const)("the kernels fit the installed package's build %s", (build) => {
   const before = sectionsOf(readFileSync(packageWasm(build)));

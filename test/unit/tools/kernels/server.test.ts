@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 
 import { BARE } from '../../../../src/llama/internals/prompt-slots.ts';
 import { withoutEscapes } from '../../../../src/llama/internals/escaped-text.ts';
+import { COMMON, VIEWS } from '../../../../src/node/engine-files/linker/llama-abi.ts';
 import { ASSIGN, loadKernels } from './host-module.ts';
 
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
@@ -66,6 +67,13 @@ const kernels = loadKernels({
   },
 });
 
+/** How often a call is left to originals. */
+function originalsIn(run: () => unknown): number {
+  const before = kernels.originals();
+  run();
+  return kernels.originals() - before;
+}
+
 /** A text that ends with a zero. */
 const readName = (at: number): string =>
   Buffer.from(kernels.bytes.slice(at, kernels.bytes.indexOf(0, at))).toString();
@@ -106,10 +114,8 @@ test('any bytes can be read back', () => {
   for (const bytes of cases) expect([...withoutEscapes(write(bytes))]).toEqual([...bytes]);
 });
 
-test('a text is whole, whatever it ends with', () => {
-  const size = kernels.call('validate_utf8', writeString(Uint8Array.of(0x61, 0xf0, 0x9f)));
-  expect(size).toBe(3);
-});
+test('a text is whole, whatever it ends with', () =>
+  expect(kernels.call('validate_utf8', writeString(Uint8Array.of(0x61, 0xf0, 0x9f)))).toBe(3));
 
 /** The limit in bytes after llama.cpp has set it. */
 const limited = (before: number): number => {
@@ -133,6 +139,20 @@ test.each([0, 5])('a buffer is cleared to its end: %i', (value) => {
   expect(kernels.bytes.slice(data, data + 300)).toEqual(new Uint8Array(300).fill(value).fill(7, 299));
 });
 
+test('a graph is computed by the smaller function where that has all its operations', () => {
+  // The state, its pool, graph, list and node in one place.
+  const at = kernels.allocate(528);
+  for (const [field, to] of Object.entries({ 12: 16, 16: 0, 72: 0, 524: 0 }))
+    kernels.memory.setUint32(at + Number(field), at + to, true);
+  kernels.memory.setInt32(at + 4, 1, true);
+  const isSmall = (operation: number): boolean => {
+    kernels.memory.setInt32(at + 56, operation, true);
+    return originalsIn(() => kernels.call('ggml_graph_compute_thread', at)) === 0;
+  };
+  const small = Array.from({ length: 128 }, (_, operation) => operation).filter(isSmall);
+  expect(small).toEqual([0, ...COMMON, ...VIEWS].toSorted((a, b) => a - b));
+});
+
 test('a load names a limit in MiB, which llama.cpp may lower', () => {
   actions = [];
   act('=258load');
@@ -146,14 +166,8 @@ test('a load names a limit in MiB, which llama.cpp may lower', () => {
 test('an action whose name begins with ! computes no step; the next one does', () => {
   kernels.free();
   actions = [];
-  const stepsOf = (name: string): number => {
-    const at = kernels.allocate(name.length + 1);
-    kernels.bytes.set(encode(`${name}\0`), at);
-    const before = kernels.originals();
-    kernels.call(ACTION, at, 0);
-    return kernels.originals() - before;
-  };
-  expect(['get_result', '!get_result', 'get_result'].map(stepsOf)).toEqual([1, 0, 1]);
+  const names = ['get_result', '!get_result', 'get_result'];
+  expect(names.map((name) => originalsIn(() => act(name)))).toEqual([1, 0, 1]);
   expect(actions).toEqual(['get_result', 'get_result', 'get_result']);
 });
 
@@ -227,13 +241,8 @@ test('a draft has as many tokens as occurred before, from 2 to 11, and only in a
     expect([text, draftAfter(text)]).toEqual([text, expected]);
   }
   // After a draft that was all wrong, 5 tokens must have occurred.
-  for (const [text, expected] of [
-    ['ab,ab', ',a'],
-    ['ab,abb', ''],
-    ['ab,abb,', ''],
-    ['ab,abb,ab', 'b,a'],
-  ] as const)
-    expect([text, draftAfter(text)]).toEqual([text, expected]);
+  const after = ['ab,ab', 'ab,abb', 'ab,abb,', 'ab,abb,ab'].map((text) => draftAfter(text));
+  expect(after).toEqual([',a', '', '', 'b,a']);
   expect(draftAfter('abcdab', false)).toBe('');
   for (const name of ['get_result', '!get_result', 'load']) {
     act(name);
@@ -250,22 +259,11 @@ test('a text that begins with the mark has no token before it', () => {
     kernels.bytes.set(bytes, at);
     kernels.call(TOKENIZE, 0, at, bytes.length, 0, 0, 1, 0);
   }
-  expect(tokenized).toEqual([
-    ['', 0],
-    ['a', 0],
-    ['', 1],
-    ['a', 1],
-    [BARE.slice(0, 1), 1],
-    [`a${BARE}`, 1],
-  ]);
+  const read = tokenized.map(([text, special]) => `${special}${text}`);
+  expect(read).toEqual(['0', '0a', '1', '1a', `1${BARE.slice(0, 1)}`, `1a${BARE}`]);
 });
 
 test('penalties count the tokens of a reply, and not those of its prompt', () => {
-  for (const [token, isGenerated] of [
-    [1, 0],
-    [2, 0],
-    [7, 1],
-  ] as const)
-    kernels.call(ACCEPT, 0, token, isGenerated);
+  for (const token of [1, 2, 7]) kernels.call(ACCEPT, 0, token, Number(token === 7));
   expect(penalized).toEqual([7]);
 });
