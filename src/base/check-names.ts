@@ -1,5 +1,5 @@
 /**
- * Names an option that does not exist: a misspelt one would be ignored.
+ * Refuses an option that does not exist, by its name: a misspelt one would be ignored.
  * @param path of the options, for the message
  * @throws TypeError
  */

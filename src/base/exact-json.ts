@@ -107,18 +107,21 @@ export function restoreExact(text: string, parsed: object, places: Places): void
 
 function restore(reader: JsonReader, parsed: unknown, places: Places | true): unknown {
   // An earlier member of the same name may be of another type than the last one, which `parsed` has.
-  if (!hasPlaces(parsed, places) || !reader.isAt(parsed)) reader.skip();
-  else if (places === true) {
+  if (!hasPlaces(parsed, places) || !reader.isAt(parsed)) {
+    reader.skip();
+    return parsed;
+  }
+  if (places === true) {
     const text = reader.skip();
     return writeJson(parsed) === text ? parsed : readJson(text);
-  } else
-    for (const key of reader.keys()) {
-      const place = Array.isArray(parsed) ? '*' : key;
-      const inner = Object.hasOwn(places, place) && places[place];
-      // `parsed` has the last of several members with one name.
-      if (!inner || !Object.hasOwn(parsed, key)) reader.skip();
-      else parsed[key] = restore(reader, parsed[key], inner);
-    }
+  }
+  for (const key of reader.keys()) {
+    const place = Array.isArray(parsed) ? '*' : key;
+    const inner = Object.hasOwn(places, place) && places[place];
+    // `parsed` has the last of several members with one name.
+    if (!inner || !Object.hasOwn(parsed, key)) reader.skip();
+    else parsed[key] = restore(reader, parsed[key], inner);
+  }
   return parsed;
 }
 

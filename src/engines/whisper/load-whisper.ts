@@ -1,4 +1,5 @@
 import { z } from '#base/full-zod';
+import { abortable } from '#base';
 import type { WhisperVariant } from './rules.ts';
 import { requestAdapter, type LoadEngine } from '#engine-kit';
 import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
@@ -29,12 +30,9 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
   await checkConfig(variant, context, NEEDED);
   for (const file of CONFIGS) await checkJson(variant, context, file);
   // A tokenizer that never ends would hold up the worker of the model.
-  const endless = new AbortController();
-  const tokenizer = openTokenizer(variant, context);
-  tokenizer.then(
-    (opened) => opened.end(),
-    (error: unknown) => endless.abort(error),
-  );
+  const unreadable = new AbortController();
+  const tokenizer = openTokenizer(variant, context).then((opened) => opened.end());
+  tokenizer.catch((error: unknown) => unreadable.abort(error));
   const { name, backend = 'wasm' } = variant;
   // After several losses the browser may offer no GPU until it is restarted.
   const lacksGpu = async () => !(await requestAdapter(navigator.gpu).catch(() => null));
@@ -49,11 +47,12 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
         abilities = await model.load(name, { device: backend, dtype }, runtime, read);
       },
       maxThreads: MAX_THREADS,
-      lost: endless.signal,
+      lost: unreadable.signal,
     });
     return whisperEngine(worker, new SoundReader(context.decodeAudio), abilities, fingerprint);
   } catch (error) {
-    endless.signal.throwIfAborted();
+    // The worker may fail first on a tokenizer, whose own error names the file.
+    await abortable(tokenizer, context.signal);
     throw await loadFailure(error, variant, context);
   }
 };

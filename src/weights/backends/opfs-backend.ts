@@ -135,7 +135,7 @@ class OpfsBackend implements StorageBackend {
     return this.#inFolder((folder) => folder.getFileHandle(name, { create: true }));
   }
 
-  /** Uses the folder, and once more a new one: it is gone once the site's storage was cleared. */
+  /** Runs a call in the folder, and again in a new one if it fails: the folder is gone once the site's storage was cleared. */
   async #inFolder<T>(use: (folder: FileSystemDirectoryHandle) => Promise<T>): Promise<T> {
     try {
       return await use(this.#folder);
@@ -145,7 +145,7 @@ class OpfsBackend implements StorageBackend {
     }
   }
 
-  /** Uses something in the folder; null if it is missing. A cleared folder is missing in Chromium, an UnknownError in Firefox. */
+  /** Runs a call in the folder; null if what it looks for is missing. For a cleared folder, Firefox throws an UnknownError. */
   #find<T>(use: (folder: FileSystemDirectoryHandle) => Promise<T>): Promise<T | null> {
     return this.#inFolder((folder) => nullIfMissing(use(folder)));
   }

@@ -289,5 +289,6 @@ test('no variant for this device: status and error say why, one by one', async (
   const models = modelManager([{ ...small, needs: { cores: 64 } }], async (variant) => engine(variant));
   const reason = 'needs 64 processor cores, and this device has 4';
   await expect(models.ready('m', never)).rejects.toThrow(`small: ${reason}. Use`);
-  expect(models.status()[0]?.reasons).toMatchObject([{ variant: 'small', chosen: false, reason }]);
+  const refused = { variant: 'small', engine: 'wllama', chosen: false, reason };
+  expect(models.status()[0]?.reasons).toEqual([refused]);
 });

@@ -327,7 +327,8 @@ test('runs at once remove the same files', async () => {
 });
 
 test.each(['', ' '])('an empty name is refused: "%s"', async (name) => {
-  const errors = expect.stringMatching(/^localtext init takes the name of a folder; "\."/) as string;
+  const says = /^localtext init takes the name of a folder; "\." is this one\./;
+  const errors = expect.stringMatching(says) as string;
   expect(await init(name)).toMatchObject({ status: 2, errors });
   await writeFile(join(base, 'vite.config.mts'), '');
   expect((await init(base)).errors).toMatch(/has a vite\.config\. Add localtext\/vite/);
