@@ -1,32 +1,14 @@
-import type { EventOf, Job, JobOf, Kind } from '#jobs';
+import type { EventOf, JobOf, Kind } from '#jobs';
 import type { Origin } from '#protocol';
-import { requestError, abortable, isObject, sha256, type ServiceError } from '#base';
+import { requestError, abortable, sha256, type ServiceError } from '#base';
 import { jobRules } from './job-rules.ts';
 import type { JobSink } from './serve-job.ts';
 
 type Work<K extends Kind> = (sink: JobSink<K>, signal: AbortSignal) => Promise<void>;
 type Step<K extends Kind> = (sink: JobSink<K>) => Promise<void> | void;
 
-/** What repetitions of a job have in common. */
-class Identity {
-  hash = '';
-  readonly #parts: [client: string, choice: string, job: Job];
-  #hashing: Promise<string> | undefined;
-
-  constructor(...parts: [client: string, choice: string, job: Job]) {
-    this.#parts = parts;
-  }
-
-  /** Whether all but the bytes of files is equal. */
-  isLike(other: Identity): boolean {
-    return areAlike(this.#parts, other.#parts);
-  }
-
-  async setHash(): Promise<void> {
-    const [, , job] = this.#parts;
-    if ('file' in job) this.hash = await (this.#hashing ??= hashOf(job.file));
-  }
-}
+/** What repetitions of a job have in common: plain data. */
+type Identity = [client: string, choice: string, job: unknown];
 
 /**
  * Lets repeated requests share one job. A client that abandons a request without a stream and repeats it, as SDKs
@@ -45,12 +27,10 @@ export class SharedJobs {
     const sharedWith = jobRules<K>(job.kind).sharedWith?.(job) ?? 'all';
     if (!origin?.mayBeRepeated || sharedWith === 'none') return work(sink, signal);
     // The choices of one request must not share a job: their ids end with the choice's index.
-    const identity = new Identity(origin.client, id.slice(origin.request.length), job);
-    const alike = [...this.#running.keys()].filter((each) => each.isLike(identity));
-    if (alike.length > 0) await Promise.all([identity, ...alike].map((each) => each.setHash()));
+    const compared = 'file' in job ? { ...job, file: await hashOf(job.file) } : job;
     signal.throwIfAborted();
-    const isEqual = (each: Identity): boolean => each.hash === identity.hash && each.isLike(identity);
-    const [, found] = [...this.#running].find(([each]) => isEqual(each)) ?? [];
+    const identity: Identity = [origin.client, id.slice(origin.request.length), compared];
+    const [, found] = [...this.#running].find(([each]) => areEqual(each, identity)) ?? [];
     const known = found as SharedJob<K> | undefined;
     if (known && sharedWith === 'retries' && known.isConcurrentAttempt(origin.attempt)) {
       known.noteAttempt(origin.attempt);
@@ -63,19 +43,15 @@ export class SharedJobs {
 }
 
 /** Compares plain data part by part: hashing megabytes of text would take a tenth of a second. */
-function areAlike(one: unknown, other: unknown): boolean {
-  if (one instanceof Blob && other instanceof Blob) return one.size === other.size;
-  if (isList(one) && isList(other))
-    return one.length === other.length && [].every.call(one, (part, at) => areAlike(part, other[at]));
-  if (!isObject(one) || !isObject(other)) return Object.is(one, other);
-  const [names, others] = [Object.keys(one), Object.keys(other)];
-  const isAlike = (name: string, at: number): boolean =>
-    name === others[at] && areAlike(one[name], other[name]);
-  return names.length === others.length && names.every(isAlike);
+function areEqual(one: unknown, other: unknown): boolean {
+  if (one instanceof Float64Array && other instanceof Float64Array)
+    return one.length === other.length && one.every((number, at) => number === other[at]);
+  if (typeof one !== 'object' || typeof other !== 'object' || !one || !other) return Object.is(one, other);
+  const [fields, others] = [Object.entries(one), Object.entries(other)];
+  const isEqual = ([name, value]: [string, unknown], at: number): boolean =>
+    name === others[at]?.[0] && areEqual(value, others[at]?.[1]);
+  return fields.length === others.length && fields.every(isEqual);
 }
-
-const isList = (value: unknown): value is ArrayLike<unknown> =>
-  Array.isArray(value) || value instanceof Float64Array;
 
 const hashOf = async (file: Blob): Promise<string> => sha256(new Uint8Array(await file.arrayBuffer()));
 

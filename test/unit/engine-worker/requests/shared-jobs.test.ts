@@ -91,7 +91,7 @@ test.each(PAIRS)(
     expect([first.text(), second.text(), signals.length]).toEqual(['ab', 'ab', 2]);
     await jobs.run({ id: '4', job: make(), origin: from('4') }, reading().reader, never, work);
     expect(signals.length).toBe(3);
-    expect(digest).toHaveBeenCalledTimes(kind === 'transcription' ? 3 : 0);
+    expect(digest).toHaveBeenCalledTimes(kind === 'transcription' ? 4 : 0);
   },
 );
 
