@@ -40,41 +40,36 @@ export async function openEncoder(
   let written = position;
   return async (samples) => {
     const bytes = format === 'flac' ? flacFrames(samples, written) : pcm(samples);
-    const header = written === 0 ? HEADERS[format]?.() : undefined;
+    const header = written === 0 ? HEADERS[format] : undefined;
     written += samples.length;
-    return header ? joined(header, bytes) : bytes;
+    return header ? joined(...header, bytes) : bytes;
   };
 }
 
-const joined = async (...parts: Bytes[]): Promise<Bytes> =>
+const joined = async (...parts: BlobPart[]): Promise<Bytes> =>
   new Uint8Array(await new Blob(parts).arrayBuffer());
 
 /** Samples as 16-bit integers, little-endian as every processor that a browser runs on. */
 const pcm = (samples: Float32Array): Bytes =>
   new Uint8Array(Int16Array.from(samples, (sample) => Math.round(sample * 32_767)).buffer);
 
-/** Header of a WAV file whose length is not known yet. */
-function waveHeader(): Bytes {
-  const view = new DataView(new ArrayBuffer(44));
-  const text = (at: number, word: string): void => {
-    for (let i = 0; i < word.length; i++) view.setUint8(at + i, word.charCodeAt(i));
-  };
-  text(0, 'RIFF');
-  view.setUint32(4, UNKNOWN_LENGTH, true);
-  text(8, 'WAVEfmt ');
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
-  view.setUint16(22, 1, true);
-  view.setUint32(24, VOICE_RATE, true);
-  view.setUint32(28, VOICE_RATE * 2, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
-  text(36, 'data');
-  view.setUint32(40, UNKNOWN_LENGTH, true);
-  return new Uint8Array(view.buffer);
-}
+/** Header of a WAV file of 16-bit samples of one channel, whose length is not known yet. */
+const WAVE_HEADER: readonly BlobPart[] = [
+  'RIFF',
+  Uint32Array.of(UNKNOWN_LENGTH),
+  'WAVEfmt ',
+  Uint32Array.of(16),
+  Uint16Array.of(1, 1),
+  Uint32Array.of(VOICE_RATE, VOICE_RATE * 2),
+  Uint16Array.of(2, 16),
+  'data',
+  Uint32Array.of(UNKNOWN_LENGTH),
+];
 
-const HEADERS: Partial<Record<SpeechFormat, () => Bytes>> = { wav: waveHeader, flac: flacHeader };
+const HEADERS: Partial<Record<SpeechFormat, readonly BlobPart[]>> = {
+  wav: WAVE_HEADER,
+  flac: [flacHeader()],
+};
 
 async function mp3(url: string): Promise<EncodeSound> {
   const { createEncoder } = await import('wasm-media-encoders');

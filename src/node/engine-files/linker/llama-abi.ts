@@ -1,14 +1,9 @@
 import { leb } from './wasm-module.ts';
 
-/** A part of a llama.cpp struct that the kernels read, and the instruction by which llama.cpp reads it. */
-interface Field {
-  name: string;
-  instruction: readonly number[];
-  offset: number;
-}
-
 const I32_LOAD = [0x28, 2];
 const I64_LOAD = [0x29, 3];
+/** Reads a pointer: by I64_LOAD or I32_LOAD. */
+const POINTER = null;
 const F32_LOAD = [0x2a, 2];
 const BYTE_LOAD = [0x2d, 0];
 const ATOMIC_STORE = [0xfe, 0x17, 2];
@@ -20,77 +15,64 @@ const SIGNED_BYTE_LOAD = [0x2c, 0];
 const MUL_MAT = 'ggml_compute_forward_mul_mat';
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
 const GRAPH = 'ggml_graph_compute_thread';
-const QUANTIZE = 'quantize_row_q8_0_ref';
 const CLEAR = 'ggml_backend_cpu_buffer_clear';
 const LIMIT_STATES = 'server_prompt_cache::update()';
-const ACTION = 'wllama_action';
-const STEP = 'server_context::start_loop()';
-const SPECULATION = 'common_params_speculative::operator=';
 const DRAFT = 'common_speculative_impl_ngram_simple::draft';
-const TOKENIZE = 'llama_vocab::tokenize';
-const ACCEPT = 'common_sampler_accept';
-const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
 const WHOLE_TEXT = 'validate_utf8';
 
+/** A part of a llama.cpp struct that the kernels read, the instruction by which llama.cpp reads it, and its offset with 64-bit and 32-bit addresses. */
+type Field = [name: string, instruction: readonly number[] | null, wide: number, narrow: number];
+
 /** What the kernels assume of llama.cpp's structs (tools/kernels/ggml.h), by the function that shows it. */
-function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
-  const isWide = bits === 64;
-  const pointer = isWide ? I64_LOAD : I32_LOAD;
-  const field = (name: string, instruction: readonly number[], wide: number, narrow: number): Field => ({
-    name,
-    instruction,
-    offset: isWide ? wide : narrow,
-  });
-  return {
-    [MUL_MAT]: [
-      field('tensor.ne[0]', I64_LOAD, 16, 8),
-      field('tensor.ne[1]', I64_LOAD, 24, 16),
-      field('tensor.nb[0]', pointer, 48, 40),
-      field('tensor.nb[1]', pointer, 56, 44),
-      field('tensor.src[0]', pointer, 152, 128),
-      field('tensor.src[1]', pointer, 160, 132),
-      field('tensor.data', pointer, 248, 176),
-      field('params.nth', I32_LOAD, 4, 4),
-      field('params.use_ref', BYTE_LOAD, 32, 20),
-      field('threadpool.current_chunk', ATOMIC_STORE, 256, 256),
-      field('threadpool.current_chunk', ATOMIC_ADD, 256, 256),
-    ],
-    [FLASH]: [
-      field('tensor.op_params[0]', F32_LOAD, 84, 60),
-      field('tensor.src[1]', pointer, 160, 132),
-      field('tensor.src[2]', pointer, 168, 136),
-      field('tensor.src[3]', pointer, 176, 140),
-      field('tensor.src[4]', pointer, 184, 144),
-      field('tensor.src[5]', pointer, 192, 148),
-    ],
-    [GRAPH]: [
-      field('state.threadpool', pointer, 528, 524),
-      field('threadpool.cgraph', pointer, 88, 72),
-      field('cgraph.n_nodes', I32_LOAD, 4, 4),
-      field('cgraph.nodes', pointer, 16, 12),
-      field('tensor.op', I32_LOAD, 80, 56),
-    ],
-    [CLEAR]: [
-      field('ggml_backend_buffer.context', pointer, 120, 60),
-      field('ggml_backend_buffer.size', pointer, 128, 64),
-    ],
-    [LIMIT_STATES]: [
-      field('server_prompt_cache.limit_size', pointer, 24, 12),
-      field('server_prompt_cache.limit_tokens', pointer, 32, 16),
-    ],
-    [DRAFT]: [
-      field('draft_params.drafting', BYTE_LOAD, 0, 0),
-      field('draft_params.id_last', I32_LOAD, 12, 12),
-      field('draft_params.prompt', pointer, 16, 16),
-      field('draft_params.result', pointer, 24, 20),
-    ],
-    [WHOLE_TEXT]: [
-      field('std::string.data', pointer, 0, 0),
-      field('std::string.size', pointer, 8, 4),
-      field('std::string.is_long', SIGNED_BYTE_LOAD, 23, 11),
-    ],
-  };
-}
+const FIELDS: Readonly<Record<string, readonly Field[]>> = {
+  [MUL_MAT]: [
+    ['tensor.ne[0]', I64_LOAD, 16, 8],
+    ['tensor.ne[1]', I64_LOAD, 24, 16],
+    ['tensor.nb[0]', POINTER, 48, 40],
+    ['tensor.nb[1]', POINTER, 56, 44],
+    ['tensor.src[0]', POINTER, 152, 128],
+    ['tensor.src[1]', POINTER, 160, 132],
+    ['tensor.data', POINTER, 248, 176],
+    ['params.nth', I32_LOAD, 4, 4],
+    ['params.use_ref', BYTE_LOAD, 32, 20],
+    ['threadpool.current_chunk', ATOMIC_STORE, 256, 256],
+    ['threadpool.current_chunk', ATOMIC_ADD, 256, 256],
+  ],
+  [FLASH]: [
+    ['tensor.op_params[0]', F32_LOAD, 84, 60],
+    ['tensor.src[1]', POINTER, 160, 132],
+    ['tensor.src[2]', POINTER, 168, 136],
+    ['tensor.src[3]', POINTER, 176, 140],
+    ['tensor.src[4]', POINTER, 184, 144],
+    ['tensor.src[5]', POINTER, 192, 148],
+  ],
+  [GRAPH]: [
+    ['state.threadpool', POINTER, 528, 524],
+    ['threadpool.cgraph', POINTER, 88, 72],
+    ['cgraph.n_nodes', I32_LOAD, 4, 4],
+    ['cgraph.nodes', POINTER, 16, 12],
+    ['tensor.op', I32_LOAD, 80, 56],
+  ],
+  [CLEAR]: [
+    ['ggml_backend_buffer.context', POINTER, 120, 60],
+    ['ggml_backend_buffer.size', POINTER, 128, 64],
+  ],
+  [LIMIT_STATES]: [
+    ['server_prompt_cache.limit_size', POINTER, 24, 12],
+    ['server_prompt_cache.limit_tokens', POINTER, 32, 16],
+  ],
+  [DRAFT]: [
+    ['draft_params.drafting', BYTE_LOAD, 0, 0],
+    ['draft_params.id_last', I32_LOAD, 12, 12],
+    ['draft_params.prompt', POINTER, 16, 16],
+    ['draft_params.result', POINTER, 24, 20],
+  ],
+  [WHOLE_TEXT]: [
+    ['std::string.data', POINTER, 0, 0],
+    ['std::string.size', POINTER, 8, 4],
+    ['std::string.is_long', SIGNED_BYTE_LOAD, 23, 11],
+  ],
+};
 
 /** Number of the sources of a product and of attention, in `tensor.src`, that the kernels know. */
 const SOURCES = { [MUL_MAT]: 2, [FLASH]: 6 };
@@ -116,13 +98,17 @@ const unknownSources = (bodyOf: (name: string) => Uint8Array): string[] =>
  * @throws Error naming the fields that moved, or sources that the kernels do not know
  */
 export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array): void {
-  const moved = Object.entries(fieldsOf(bits)).flatMap(([name, fields]) => {
+  const isWide = bits === 64;
+  const moved = Object.entries(FIELDS).flatMap(([name, fields]) => {
     const body = Buffer.from(bodyOf(name));
-    return fields
-      .filter(({ instruction, offset }) => !body.includes(Buffer.from([...instruction, ...leb(offset)])))
-      .map(({ name: field, offset }) => `${name} does not read ${field} at offset ${offset}`);
+    return fields.flatMap(([field, instruction, wide, narrow]) => {
+      const load = instruction ?? (isWide ? I64_LOAD : I32_LOAD);
+      const offset = isWide ? wide : narrow;
+      const isThere = body.includes(Buffer.from([...load, ...leb(offset)]));
+      return isThere ? [] : [`${name} does not read ${field} at offset ${offset}`];
+    });
   });
-  const changed = [...moved, ...(bits === 64 ? unknownSources(bodyOf) : [])];
+  const changed = [...moved, ...(isWide ? unknownSources(bodyOf) : [])];
   if (changed.length > 0) throw new Error(`llama.cpp's structs have changed: ${changed.join('; ')}.`);
 }
 
@@ -131,16 +117,16 @@ export const REPLACED = {
   [MUL_MAT]: 'mul_mat',
   [FLASH]: 'flash',
   [GRAPH]: 'compute_graph',
-  [QUANTIZE]: 'quantize_row',
+  quantize_row_q8_0_ref: 'quantize_row',
   [CLEAR]: 'clear_buffer',
   [LIMIT_STATES]: 'limit_states',
-  [ACTION]: 'action',
-  [STEP]: 'run_step',
-  [SPECULATION]: 'assign_speculation',
+  wllama_action: 'action',
+  'server_context::start_loop()': 'run_step',
+  'common_params_speculative::operator=': 'assign_speculation',
   [DRAFT]: 'draft',
-  [TOKENIZE]: 'tokenize',
-  [ACCEPT]: 'accept_token',
-  [WRITE_TEXT]: 'write_text',
+  'llama_vocab::tokenize': 'tokenize',
+  common_sampler_accept: 'accept_token',
+  'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped': 'write_text',
   [WHOLE_TEXT]: 'whole_text',
 } as const;
 
