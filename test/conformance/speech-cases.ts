@@ -1,5 +1,5 @@
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, modelNotFound } from './facts.ts';
+import { badRequest, modelNotFound, says } from './facts.ts';
 
 /** No voice is in the default catalog: what is answered before one is needed. */
 
@@ -13,7 +13,7 @@ const bad = (name: string, json: Record<string, unknown>, param: string, code?: 
   of(name, json, badRequest(param, code));
 
 export const speechCases: ConformanceCase[] = [
-  of('a model that there is not', {}, modelNotFound),
+  of('a model that there is not', {}, modelNotFound, says('extendCatalog(defaultCatalog, voices)')),
   of('a model of another kind', { model: 'jade-mole-4' }, modelNotFound),
   bad('no input', { input: null }, 'input'),
   bad('an empty input', { input: '' }, 'input'),

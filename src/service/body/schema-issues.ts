@@ -35,14 +35,18 @@ const notation = (path: readonly PropertyKey[]): string =>
     )
     .join('');
 
-/** Whether a path is longer, or as long and ends at a later element. */
-function isFurther(path: readonly PropertyKey[], than: readonly PropertyKey[]): boolean {
-  if (path.length !== than.length) return path.length > than.length;
-  return Number(path.at(-1)) > Number(than.at(-1));
-}
-
 /** Whether a value is of another type. A fraction is a number, but not an integer. */
 const isOtherType = (issue: Issue): boolean => issue.code === 'invalid_type' && issue.expected !== 'int';
+
+/** Whether the value is of the branch's type. */
+const isInside = ({ code, path }: Issue): boolean => path.length > 0 || code.startsWith('too_');
+
+/** Longer paths first, then later elements; at one place, values of the right type. */
+const byDepth = (one: Issue, other: Issue): number =>
+  other.path.length - one.path.length ||
+  (one.path.at(-1) === other.path.at(-1)
+    ? Number(isOtherType(one)) - Number(isOtherType(other))
+    : Number(other.path.at(-1)) - Number(one.path.at(-1)) || 0);
 
 /** `isKey`: the last key of the path is at fault, not its value. */
 function explain(issue: Issue, parents: PropertyKey[]): Pick<Issue, 'path' | 'message'> & { isKey: boolean } {
@@ -50,13 +54,7 @@ function explain(issue: Issue, parents: PropertyKey[]): Pick<Issue, 'path' | 'me
   if (issue.code === 'invalid_union') {
     // The client most likely meant the branch that failed deepest: at the last element, and not by its type.
     const first = issue.errors.flatMap((branch) => branch.slice(0, 1));
-    const deepest = first.reduce<Issue | undefined>((best, next) => {
-      const isSamePlace = best?.path.join('.') === next.path.join('.');
-      const isCloser = isSamePlace
-        ? isOtherType(best) && !isOtherType(next)
-        : isFurther(next.path, best?.path ?? []);
-      return next.path.length > 0 && isCloser ? next : best;
-    }, undefined);
+    const [deepest] = first.filter(isInside).toSorted(byDepth);
     if (deepest) return explain(deepest, path);
   }
   return { path, message: issue.message, isKey: issue.code === 'invalid_key' };

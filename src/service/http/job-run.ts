@@ -214,7 +214,8 @@ async function requireVision(
   admitted: Admitted,
 ): Promise<void> {
   if (vision?.()) return;
-  const seeing = await nameUsableModels(directory, admitted, (entry) => entry.vision?.() === true);
+  const sees = (entry: ModelEntry): boolean => entry.vision?.() === true;
+  const seeing = await nameUsableModels(directory, admitted, sees, 'vision');
   throw unsupported(image.param, `is an image, and ${id} does not see. Models that see: ${seeing}`);
 }
 

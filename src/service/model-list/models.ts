@@ -62,7 +62,7 @@ export async function requireModel(
   const model = await directory.find(id);
   const isFit = (entry: ModelEntry): boolean => answers(entry.kind, kind);
   if (model && isFit(model) && mayUse(admitted, model, id)) return model;
-  const choice = `Models for this: ${await nameUsableModels(directory, admitted, isFit)}.`;
+  const choice = `Models for this: ${await nameUsableModels(directory, admitted, isFit, EXTENSIONS[kind])}.`;
   if (model && !isFit(model))
     throw modelNotFound(
       `\`model\` ${JSON.stringify(shortened(id, 80))} is ${KINDS[model.kind].noun} model and cannot be used here. ${choice}`,
@@ -70,16 +70,23 @@ export async function requireModel(
   throw noSuchModel(id, choice);
 }
 
-/** Names the models that fit and that the key may use. */
+/** Exports of `localtext/catalog` with models of kinds that the default catalog lacks. */
+const EXTENSIONS: Partial<Record<Kind, string>> = { transcription: 'speech', speech: 'voices' };
+
+/** Names the models that fit and that the key may use. @param extension of the catalog, that has such models */
 export async function nameUsableModels(
   directory: ModelDirectory,
   admitted: Admitted,
   fits: (entry: ModelEntry) => boolean,
+  extension?: string,
 ): Promise<string> {
   const fitting = (await directory.list()).filter(fits);
   const usable = fitting.filter((entry) => mayUse(admitted, entry));
   if (usable.length === 0 && fitting.length > 0) return 'none with this key. Issue one whose `models` has it';
-  return usable.map(({ id }) => id).join(', ') || 'none. A site adds one by `start({ catalog })`';
+  const extended = extension === undefined ? '' : `: extendCatalog(defaultCatalog, ${extension})`;
+  return (
+    usable.map(({ id }) => id).join(', ') || `none. A site adds one by \`start({ catalog${extended} })\``
+  );
 }
 
 /** Hint for the name of a repository, which is no model's id. */

@@ -10,12 +10,7 @@ const voiceName = z.string().check(z.minLength(1), z.maxLength(64));
 
 const enforced = {
   model: z.string(),
-  input: z
-    .string()
-    .check(
-      z.minLength(1),
-      z.maxLength(MAX_INPUT, `must have at most ${MAX_INPUT} characters. Send several requests`),
-    ),
+  input: z.string().check(z.minLength(1), z.maxLength(MAX_INPUT)),
   voice: z.nullish(z.union([voiceName, z.object({ id: voiceName })], 'must be the name of a voice')),
   response_format: z.nullish(z.enum(SPEECH_FORMATS)),
   speed: z.nullish(z.number().check(z.gte(0.25), z.lte(4))),

@@ -62,11 +62,8 @@ describe('a key that is over its limit', () => {
     ['while its prompt is computed', 'prefill', 100],
   ] as const)('tokens: a request that is aborted %s', async (_, waiting, paid) => {
     const engine = new FakeEngine({ waiting, acceptAfterMs: 60_000 });
-    const { fetch } = await fakeService({
-      engine,
-      now: () => 0,
-      issue: { limits: { tokensPerMinute: 1000 } },
-    });
+    const issue = { limits: { tokensPerMinute: 1000 } };
+    const { fetch } = await fakeService({ engine, now: () => 0, issue });
     const gone = new AbortController();
     const messages = [{ role: 'user', content: 'x'.repeat(384) }];
     const first = fetch(PATH, { ...chat({ stream: true, messages }), signal: gone.signal });
@@ -134,16 +131,12 @@ describe('a key that is over its limit', () => {
 });
 
 const ranking = { ...ENDPOINTS.rerank.sample, documents: Array.from({ length: 20 }, () => 'Hello') };
-const OTHER_SAMPLES: Readonly<Record<string, object>> = {
-  speech: { model: 'silver-lark-4', input: 'Hello there. '.repeat(3) },
-  rerank: ranking,
-  reranking: ranking,
-  rerankV2: ranking,
-};
+const speech = { model: 'silver-lark-4', input: 'Hello there. '.repeat(3) };
+const OTHER: Record<string, object> = { speech, rerank: ranking, reranking: ranking, rerankV2: ranking };
 
 /** Each endpoint that an engine works for, with a body. Forms have no smallest JSON body. */
 const METERED = ALL_ENDPOINTS.flatMap(([name, { path, isMetered, sample }]) =>
-  isMetered ? [[name, path, OTHER_SAMPLES[name] ?? sample] as const] : [],
+  isMetered ? [[name, path, OTHER[name] ?? sample] as const] : [],
 );
 
 describe.each(METERED)('each limit of a key holds for %s', (_, path, sample) => {
@@ -249,9 +242,12 @@ test('keys that cannot be read are a 500 that tells nothing of the inside', asyn
   expect(await response.json()).toMatchObject({ error: { code: 'storage_unavailable' } });
 });
 
-test('too many messages are refused before each is looked at', async () => {
-  const { fetch } = await fakeService();
-  const response = await fetch(PATH, chat({ messages: Array.from({ length: 20_000 }, () => 1) }));
-  expect(response.status).toBe(400);
-  expect((await response.json()).error.param).toBe('messages');
+test.each([
+  [PATH, 'messages'],
+  ['/v1/responses', 'input'],
+])('too many items are refused before each is looked at, with their number: %s', async (path, param) => {
+  const json = { model: 'amber-phoenix-4', [param]: Array.from({ length: 20_000 }, () => 1) };
+  const { error } = await (await (await fakeService()).fetch(path, { json })).json();
+  const message = `\`${param}\` must have at most 8192 elements, but an array of length 20000 was given.`;
+  expect(error).toMatchObject({ param, message });
 });
