@@ -1,4 +1,4 @@
-import { table, type Words } from './letters.ts';
+import { anyOf, table, type Words } from './letters.ts';
 
 /** Written forms that the voices' package does not read, as ones that it reads or as words. */
 
@@ -7,11 +7,7 @@ const COUNT = String.raw`\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?`;
 const START = String.raw`(?<![\p{L}\p{N}_.,])`;
 const STOP = String.raw`(?![\p{L}\p{N}_])`;
 
-const oneOf = (words: Words): string =>
-  Object.keys(words)
-    .toSorted((a, b) => b.length - a.length)
-    .map((word) => word.replaceAll(/[.$/²³]/g, String.raw`\$&`))
-    .join('|');
+const oneOf = (words: Readonly<Record<string, unknown>>): string => anyOf(Object.keys(words));
 
 /** A table with the plural of each: of the noun before "per". */
 const withPlurals = (text: string): Record<string, readonly [string, string]> =>
@@ -130,7 +126,7 @@ const rule = (pattern: string, replacement: string | Replace): ((text: string) =
 /** Replaces what was written, the first group, by its word. */
 const inWords =
   (words: Words, before = '', after = ''): Replace =>
-  (_, written = '') =>
+  (_, written) =>
     `${before}${words[written] ?? written}${after}`;
 
 /** Rules in the order in which they apply. */
@@ -142,38 +138,38 @@ const RULES = [
   rule(String.raw`${START}(\d{4})\/(\d{2})\/(\d{2})(?![\d/])`, '$1-$2-$3'),
   rule(
     String.raw`${START}(\d{1,2})m ?(\d{1,2})s${STOP}`,
-    (_, minutes = '', seconds = '') => `${counted(minutes, 'minute')} ${counted(seconds, 'second')}`,
+    (_, minutes, seconds) => `${counted(minutes, 'minute')} ${counted(seconds, 'second')}`,
   ),
   rule(
     String.raw`(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?${STOP}`,
     '$1, $2',
   ),
-  rule(String.raw`${START}(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)`, (match, day = '', month = '', year) =>
+  rule(String.raw`${START}(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)`, (match, day, month, year) =>
     Number(month) <= 12 ? `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` : match,
   ),
   rule(String.raw`${START}(?:[Tt]he )?(\d{1,2})(?:st|nd|rd|th) (?:of )?(?=(?:${MONTH})${STOP})`, '$1 '),
   rule(String.raw`${START}(${oneOf(MONTHS)})\.? (?=\d)`, inWords(MONTHS, '', ' ')),
   rule(
     String.raw`${START}(${oneOf(DAYS)}|${oneOf(MONTHS)})\.? ?[-–] ?(${oneOf(DAYS)}|${oneOf(MONTHS)}|May)${STOP}`,
-    (_, from = '', to = '') => `${nameOf(from)} to ${nameOf(to)}`,
+    (_, from, to) => `${nameOf(from)} to ${nameOf(to)}`,
   ),
   rule(String.raw`${START}(${oneOf(DAYS)})\.?(?=,? (?:\d|the \d|(?:${MONTH})${STOP}))`, inWords(DAYS)),
   rule(String.raw`(?<=\p{Ll})–(?=\d)`, ' to '),
   rule(String.raw`(?<=\d ?[ap]\.?m\.?|\d ?[AP]\.?M\.?|\d:\d{2}) ?[-–] ?(?=\d)`, ' to '),
   rule(
     String.raw`${START}(\d{1,2}) ?([ap])(?:m${STOP}|\.m\.)`,
-    (_, hour, half = '') => `${hour} ${half.toUpperCase()}.M.`,
+    (_, hour, half) => `${hour} ${half.toUpperCase()}.M.`,
   ),
   rule(String.raw`${START}(1[3-9]|2[0-3]):00(?![:\d])`, '$1 hundred'),
   rule(
     String.raw`${START}(\d{1,3}) ?h ?(\d{1,2}) ?m(?:in)?${STOP}`,
-    (_, hours = '', minutes = '') => `${counted(hours, 'hour')} ${counted(minutes, 'minute')}`,
+    (_, hours, minutes) => `${counted(hours, 'hour')} ${counted(minutes, 'minute')}`,
   ),
   rule(
     String.raw`(?<=\b(?:takes?|took|for|in|after|within|about|than|every|wait|lasts?|lasted) )(${COUNT})s${STOP}`,
-    (_, count = '') => counted(count, 'second'),
+    (_, count) => counted(count, 'second'),
   ),
-  rule(String.raw`${START}(${COUNT}) s${STOP}`, (_, count = '') => counted(count, 'second')),
+  rule(String.raw`${START}(${COUNT}) s${STOP}`, (_, count) => counted(count, 'second')),
   // Telephone numbers, addresses of machines, versions, codes.
   rule(String.raw`(?<=\b(?:[Dd]ial|[Cc]all) )\d{3}(?![\d.,-])`, spelled),
   rule(String.raw`(?<=, [A-Z]{2} )\d{5}(?:-\d{4})?(?![\d-])`, digitGroups),
@@ -183,22 +179,18 @@ const RULES = [
     String.raw`(?<![\p{L}\p{N}_.,\-])\+\d{1,3}(?:[ \-.]\(?\d{1,5}\)?){2,5}(?![\d\-])`,
     (number) => `plus ${digitGroups(number)}`,
   ),
-  rule(String.raw`(?<![\p{L}\p{N}_.,\-])\d{1,5}(?:-\d{1,7}){3,5}(?![\p{L}\p{N}\-])`, (number) =>
-    digitGroups(number),
-  ),
-  rule(String.raw`(?<![\p{L}\p{N}_.,\-])(?:\(\d{3}\) ?|\d{3}[ \-.])\d{3}[ \-.]\d{4}(?![\d\-])`, (number) =>
-    digitGroups(number),
-  ),
+  rule(String.raw`(?<![\p{L}\p{N}_.,\-])\d{1,5}(?:-\d{1,7}){3,5}(?![\p{L}\p{N}\-])`, digitGroups),
+  rule(String.raw`(?<![\p{L}\p{N}_.,\-])(?:\(\d{3}\) ?|\d{3}[ \-.])\d{3}[ \-.]\d{4}(?![\d\-])`, digitGroups),
   rule(
     String.raw`(?<![\p{L}\p{N}_.,\-])(\d{3})-(\d{4})(?![\d-])`,
-    (_, first = '', second = '') => `${spelled(first)}, ${spelled(second)}`,
+    (_, first, second) => `${spelled(first)}, ${spelled(second)}`,
   ),
   rule(String.raw`${START}\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?!\.?\d)`, (address) =>
     address.replaceAll('.', ' dot ').replace(':', ' colon '),
   ),
   rule(
     String.raw`(?<![\p{L}\p{N}_])(?:([Vv])ersion |v)(\d{1,4}(?:\.\d{1,4}){1,4})(?!\.?\d)`,
-    (_, v = 'v', number = '') => `${v || 'v'}ersion ${number.replaceAll('.', ' point ')}`,
+    (_, v, number) => `${v || 'v'}ersion ${number.replaceAll('.', ' point ')}`,
   ),
   rule(String.raw`${START}\d{1,3}(?:\.\d{3}){2}(?!\.?\d)`, (number) => number.replaceAll('.', '')),
   rule(String.raw`${START}\d{1,4}(?:\.\d{1,4}){2,4}(?!\.?\d)`, (number) => number.replaceAll('.', ' point ')),
@@ -221,42 +213,41 @@ const RULES = [
   rule(String.raw`(?<![\p{L}\p{N}_])(?:[-−]([$€£])|([$€£])[-−])(?=\d)`, (_, a, b) => `minus ${a || b}`),
   rule(
     String.raw`(?<![\p{L}\p{N}_])(${oneOf(DOLLARS)})\$(${COUNT})`,
-    (_, country = '', count = '') =>
-      `${count} ${DOLLARS[country] ?? ''} ${count === '1' ? 'dollar' : 'dollars'}`,
+    (_, country, count) => `${count} ${DOLLARS[country] ?? ''} ${count === '1' ? 'dollar' : 'dollars'}`,
   ),
   rule(String.raw`${START}(\d{1,9}),(\d{2}) ?([€£$])`, '$3$1.$2'),
   rule(String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?([€£$])(?!\d)`, '$2$1'),
-  rule(String.raw`${START}(${COUNT}) ?([A-Z]{3}|kr|zł)${STOP}`, (match, count = '', code = '') =>
+  rule(String.raw`${START}(${COUNT}) ?([A-Z]{3}|kr|zł)${STOP}`, (match, count, code) =>
     CURRENCIES[code] ? named(count, CURRENCIES[code]) : match,
   ),
-  rule(String.raw`(?<![\p{L}\p{N}_])([A-Z]{3}|₿) ?(${COUNT})`, (match, code = '', count = '') =>
+  rule(String.raw`(?<![\p{L}\p{N}_])([A-Z]{3}|₿) ?(${COUNT})`, (match, code, count) =>
     CURRENCIES[code] ? named(count, CURRENCIES[code]) : match,
   ),
   rule(
     String.raw`([$€£]${COUNT}) ?(${oneOf(SCALES)})${STOP}`,
-    (_, amount, scale = '') => `${amount} ${SCALES[scale] ?? ''}`,
+    (_, amount, scale) => `${amount} ${SCALES[scale] ?? ''}`,
   ),
   rule(String.raw`([$€£])(${COUNT}) ?[-–—] ?[$€£]?(?=\d)`, '$2 to $1'),
   rule(
     String.raw`(?<![\p{L}\p{N}_])([Aa]n?) ([$€£])(${COUNT})((?:-| )(?:thousand|million|billion|trillion))?(?= [a-z]+)(?! (?:hundred|thousand|million|billion|trillion|to|and|or|more|less|per|for|in|on|is|was)${STOP})`,
-    (_, article, sign = '', count, scale = '') => `${article} ${count}${scale} ${MONEY[sign] ?? ''}`,
+    (_, article, sign, count, scale) => `${article} ${count}${scale} ${MONEY[sign] ?? ''}`,
   ),
   rule(
     String.raw`(?<![\p{L}\p{N}_])(?:([€£])(?![\d.,-])|\$(?=\p{L}(?![^$\s]{0,50}\$)|\s*$))`,
-    (_, sign = '$') => ` ${MONEY[sign || '$'] ?? ''} `,
+    (_, sign) => ` ${MONEY[sign || '$'] ?? ''} `,
   ),
   rule(String.raw`(?<=\d)\/(${oneOf(PER)})${STOP}`, inWords(PER, ' per ')),
   // Numbers.
   rule(String.raw`(?<=\d)(?:ST|ND|RD|TH)${STOP}`, (ending) => ending.toLowerCase()),
   rule(
     String.raw`${START}(${COUNT})([kMB])(?= (?!run|race)[a-z])`,
-    (_, count, suffix = '') => `${count} ${SUFFIXES[suffix] ?? ''}`,
+    (_, count, suffix) => `${count} ${SUFFIXES[suffix] ?? ''}`,
   ),
   rule(String.raw`(?<=[=<>] ?)(\d)(\d{3})(?![\d.,])`, '$1,$2'),
   rule(String.raw`(?<=\d)!(?= ?[=+*/×÷])`, ' factorial'),
   rule(
     String.raw`(?<![\p{L}\p{N}_])([A-Za-z])\(([\p{L}\p{N}]{1,3})\)`,
-    (_, name = '', argument) => `${name.toUpperCase()} of ${argument}`,
+    (_, name, argument) => `${name.toUpperCase()} of ${argument}`,
   ),
   rule(`(?<=[0-9]°) ?([NSEW])${STOP}`, inWords(DIRECTIONS, ' ')),
   rule('[₀₁₂₃₄₅₆₇₈₉]+', (digits) => digits.normalize('NFKC')),
@@ -275,22 +266,19 @@ const RULES = [
   ),
   rule(
     String.raw`${START}(\d{1,15}(?:\.\d{1,15})?)[eE]([+-]?\d{1,3})${STOP}`,
-    (_, number, power = '') => `${number} times 10 to the power of ${minus(power)}`,
+    (_, number, power) => `${number} times 10 to the power of ${minus(power)}`,
   ),
   rule(
     String.raw`(?:\^|(?<=\d)\*\*)\{?([-−+]?\d{1,9})\}?`,
-    (_, power = '') => ` to the power of ${minus(power.replace('−', '-'))}`,
+    (_, power) => ` to the power of ${minus(power.replace('−', '-'))}`,
   ),
-  rule(
-    '(?<=[0-9)])([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2,}|[⁰¹⁴⁵⁶⁷⁸⁹])',
-    (_, power = '') => ` to the power of ${superscript(power)}`,
-  ),
-  rule('(?<=[A-Za-z])([⁴⁵⁶⁷⁸⁹])', (_, power = '') => ` to the power of ${superscript(power)}`),
+  rule('(?<=[0-9)])([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2,}|[⁰¹⁴⁵⁶⁷⁸⁹])', (_, power) => ` to the power of ${superscript(power)}`),
+  rule('(?<=[A-Za-z])([⁴⁵⁶⁷⁸⁹])', (_, power) => ` to the power of ${superscript(power)}`),
   rule(String.raw`(?<=(?<!\d|(?<!\d)\p{L})\d{1,9}) ?x ?(?=\d)`, ' by '),
   rule(String.raw`(?<=\d)x${STOP}(?! ?[+\-−*/=^])`, ' times'),
   rule(
     `(\\d?)([${Object.keys(FRACTIONS).join('')}])`,
-    (_, whole, fraction = '') => `${whole && `${whole} and `}${FRACTIONS[fraction] ?? ''} `,
+    (_, whole, fraction) => `${whole && `${whole} and `}${FRACTIONS[fraction] ?? ''} `,
   ),
   rule(String.raw`${START}(\d{1,3}) (?=[1-9]\/[2-9]${STOP})`, '$1 and '),
   rule(String.raw`(?<![\d:])(\d{1,4}):(\d)(?![\p{L}\d:])`, '$1 to $2'),
@@ -301,12 +289,12 @@ const RULES = [
   rule(String.raw`(?<![\p{L}\p{N}_.,:/$€£\-])0\d{1,30}(?![\p{L}\p{N}_:/\-]|[.,]\d)`, spelled),
   rule(
     String.raw`(?<![\p{L}\p{N}_.)])\.(\d{1,30})(?![\p{L}\p{N}_])`,
-    (_, digits = '') => `point ${spelled(digits)}`,
+    (_, digits) => `point ${spelled(digits)}`,
   ),
   rule(String.raw`(?<![\p{L}\p{N}_.\-])(\d{1,4}) ?[-–] ?(\d{1,4})(?=%| ?°|\.(?!\d)|–)`, '$1 to $2'),
   rule(
     String.raw`(?<=["“'‘])(\d{1,9})\.(\d{1,9})(?=["”'’])`,
-    (_, whole, part = '') => `${whole} point ${spelled(part)}`,
+    (_, whole, part) => `${whole} point ${spelled(part)}`,
   ),
   // Arithmetic.
   rule(String.raw`(?<=(?<![\p{L}\p{N}])[a-z\d] )\*(?= [a-z\d](?![\p{L}\p{N}]))`, 'times'),
@@ -322,22 +310,22 @@ const RULES = [
   rule(String.raw`(?<=\d)-(${oneOf(SHORT_UNITS)})(?=[ -])`, inWords(SHORT_UNITS, '-')),
   rule(
     String.raw`(?<=\d ?)(${oneOf(SHORT_UNITS)}|lbs|hrs|mins|secs|tbsp|tsp)\.(?= (?:long|wide|tall|high|deep|thick|of)${STOP})`,
-    (_, unit = '') => (unit === 'in' ? ' inches' : unit),
+    (_, unit) => (unit === 'in' ? ' inches' : unit),
   ),
-  rule(String.raw`(\d) ?(${oneOf(SHORT_UNITS)})\.(?= [a-z])`, (match, digit, unit = '') =>
+  rule(String.raw`(\d) ?(${oneOf(SHORT_UNITS)})\.(?= [a-z])`, (match, digit, unit) =>
     unit === 'in' ? match : `${digit}-${SHORT_UNITS[unit] ?? unit}`,
   ),
   rule(
     String.raw`${START}(\d{1,2})['′’](?: ?(\d{1,2})(?:["″”]|'')|(\d{1,2})${STOP})`,
-    (_, feet = '', marked = '', bare = '') =>
+    (_, feet, marked, bare) =>
       `${named(feet, ['foot', 'feet'])} ${named(marked || bare, ['inch', 'inches'])}`,
   ),
-  rule(String.raw`${START}(${COUNT})(?:′|['’](?= (?:tall|wide|long|deep|high)${STOP}))`, (_, count = '') =>
+  rule(String.raw`${START}(${COUNT})(?:′|['’](?= (?:tall|wide|long|deep|high)${STOP}))`, (_, count) =>
     named(count, ['foot', 'feet']),
   ),
   rule(
     String.raw`${START}(${COUNT})(?:″|["”](?= (?:tall|wide|long|deep|thick|screen|display|monitor|TV|pipe)${STOP}))`,
-    (_, count = '') => named(count, ['inch', 'inches']),
+    (_, count) => named(count, ['inch', 'inches']),
   ),
   // The only quote of a line is no quote.
   rule(
@@ -345,10 +333,8 @@ const RULES = [
     '$1-inch',
   ),
   rule(
-    String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?(${Object.keys(UNITS)
-      .toSorted((a, b) => b.length - a.length)
-      .join('|')})(?![\p{L}\p{N}_/²³'’])`,
-    (_, count = '', unit = '') => named(count, UNITS[unit]),
+    String.raw`(?<![\p{L}\p{N}_.,$€£])(${COUNT}) ?(${oneOf(UNITS)})(?![\p{L}\p{N}_/²³'’])`,
+    (_, count, unit) => named(count, UNITS[unit]),
   ),
 ];
 

@@ -16,11 +16,11 @@ export interface Token {
   prespaced: boolean;
 }
 
-export const token = (text: string, tag: string, spaced: boolean, phonemes: string | null = null): Token => ({
+export const token = (text: string, tag: string, spaced: boolean): Token => ({
   text,
   tag,
   spaced,
-  phonemes,
+  phonemes: null,
   isHead: true,
   alias: null,
   currency: null,

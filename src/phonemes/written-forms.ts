@@ -64,10 +64,7 @@ function rulesOf(forms: WrittenForms): Rule[] {
   };
   const isDay = (day: string): boolean => Number(day) >= 1 && Number(day) <= 31;
   const currency = (sign: string): [string, string] => own(forms.currency, sign) ?? [sign, sign];
-  const rule = (pattern: string, read: Rule['read'], flags = 'gu'): Rule => ({
-    pattern: new RegExp(pattern, flags),
-    read,
-  });
+  const rule = (pattern: string, read: Rule['read']): Rule => ({ pattern: new RegExp(pattern, 'gu'), read });
 
   return [
     rule(
