@@ -124,10 +124,6 @@ class PatternParser {
     this.#pattern = pattern;
   }
 
-  parse(): Node {
-    return this.#alternatives();
-  }
-
   #take(text: string): boolean {
     if (!this.#pattern.startsWith(text, this.#at)) return false;
     this.#at += text.length;
@@ -147,7 +143,7 @@ class PatternParser {
     return point;
   }
 
-  #alternatives(): Node {
+  parse(): Node {
     if (++this.#depth > MAX_NESTING) throw new UnknownPatternError('is nested too deeply');
     const parts = [this.#sequence()];
     while (this.#take('|')) parts.push(this.#sequence());
@@ -193,7 +189,7 @@ class PatternParser {
     if (look && ++this.#looks > MAX_LOOKS) throw new UnknownPatternError('has too many look-aheads');
     if (!look && !this.#match(/\?(?::|P?<[^=!][^>]*>)/y) && this.#pattern.charAt(this.#at) === '?')
       throw new UnknownPatternError('has a look-behind or a flag');
-    const of = this.#alternatives();
+    const of = this.parse();
     this.#take(')');
     return look ? { kind: 'look', of, negative: look[1] === '!' } : of;
   }

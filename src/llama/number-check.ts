@@ -62,44 +62,33 @@ interface Part {
  * Finds damaged numbers in the weights of a GGUF file while it is read: infinite, NaN, or scales that no trained model
  * has. llama.cpp and the kernels (tools/kernels) compute with them and generate text that looks right.
  */
-export class NumberCheck {
-  #broken: string | null = null;
-  readonly #parts: readonly Part[];
-
-  constructor(parts: readonly Part[]) {
-    this.#parts = parts;
-  }
-
-  /** Reads the header. A malformed one has nothing to check: llama.cpp reports the reason. */
-  static async of(gguf: Blob): Promise<NumberCheck> {
-    const open = await openGguf(gguf).catch((error: unknown) => {
-      if (error instanceof FormatError) return null;
-      throw error;
-    });
-    const { tensors = [], dataOffset = 0 } = open?.header ?? {};
-    const parts = tensors.flatMap((tensor): Part[] => {
-      const type = TENSOR_TYPES.get(tensor.type);
-      const numbers = type && NUMBERS[type.name];
-      if (!type || !numbers) return [];
-      const start = dataOffset + tensor.offset;
-      const count = tensor.shape.reduce((product, length) => product * length, 1);
-      const end = start + Math.floor(count / type.elements) * type.bytes;
-      return [{ tensor: tensor.name, start, end, blockBytes: type.bytes, numbers }];
-    });
-    return new NumberCheck(parts);
-  }
-
-  /** Name of a tensor with a damaged number; null if none was read. */
-  get broken(): string | null {
-    return this.#broken;
-  }
-
-  /** Checks bytes of the file. @param at their position in it */
-  check(at: number, bytes: Uint8Array): void {
-    for (const part of this.#parts)
-      if (part.start < at + bytes.length && part.end > at && hasBroken(part, bytes, at))
-        this.#broken ??= part.tensor;
-  }
+export async function numberCheck(gguf: Blob) {
+  // A malformed header has nothing to check: llama.cpp reports the reason.
+  const open = await openGguf(gguf).catch((error: unknown) => {
+    if (error instanceof FormatError) return null;
+    throw error;
+  });
+  const { tensors = [], dataOffset = 0 } = open?.header ?? {};
+  const parts = tensors.flatMap((tensor): Part[] => {
+    const type = TENSOR_TYPES.get(tensor.type);
+    const numbers = type && NUMBERS[type.name];
+    if (!type || !numbers) return [];
+    const start = dataOffset + tensor.offset;
+    const count = tensor.shape.reduce((product, length) => product * length, 1);
+    const end = start + Math.floor(count / type.elements) * type.bytes;
+    return [{ tensor: tensor.name, start, end, blockBytes: type.bytes, numbers }];
+  });
+  let broken: string | null = null;
+  return {
+    /** Name of a tensor with a damaged number; null if none was read. */
+    broken: () => broken,
+    /** Checks bytes of the file. @param at their position in it */
+    check(at: number, bytes: Uint8Array): void {
+      for (const part of parts)
+        if (part.start < at + bytes.length && part.end > at && hasBroken(part, bytes, at))
+          broken ??= part.tensor;
+    },
+  };
 }
 
 /** Whether a number of a tensor's block that is whole in the bytes at `from` is damaged. */

@@ -13,7 +13,7 @@ import {
   type StateLimits,
   useWorkerFile,
 } from './internals/worker-proxy.ts';
-import { NumberCheck } from './number-check.ts';
+import { numberCheck } from './number-check.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
 
@@ -152,7 +152,7 @@ async function start(
   useWorkerFile(wllama, url, limits, ahead);
   const loadEnded = new AbortController();
   try {
-    const checks = await Promise.all(files.map((file) => NumberCheck.of(file)));
+    const checks = await Promise.all(files.map(numberCheck));
     const buffered = files.map(
       (file, index) => new ReadAheadBlob(file, (at, bytes) => checks[index]?.check(at, bytes)),
     );
@@ -161,8 +161,8 @@ async function start(
     await abortable(Promise.race([loaded, watch.then(() => loaded)]), signal);
     // wllama holds the blobs for its lifetime.
     for (const blob of buffered) blob.forget();
-    const broken = checks.find((check) => check.broken !== null)?.broken;
-    if (broken != null) throw brokenNumbers(name, broken);
+    const [broken] = checks.flatMap((check) => check.broken() ?? []);
+    if (broken !== undefined) throw brokenNumbers(name, broken);
     // `loadModel()` also resolves if llama.cpp rejected the file or lacked memory for the context.
     if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
     return wllama;

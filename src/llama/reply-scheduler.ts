@@ -1,6 +1,6 @@
 import { RequestRejectedError, type ServerCalls, type StepResult } from './internals/server-calls.ts';
 import { filling, isRunning, isToBeShared, mayCount, nextReply, type PromptView } from '#scheduling';
-import { type BARE, type Slot, SlotPredictor, SlotStates } from './internals/prompt-slots.ts';
+import { type BARE, type Slot, SlotPredictor, slotStates } from './internals/prompt-slots.ts';
 import type { Chunk, LlamaTimings } from './chunk.ts';
 
 /**
@@ -101,7 +101,7 @@ export class ReplyScheduler {
   readonly #replies: ScheduledReply[] = [];
   readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
-  readonly #states: SlotStates | null;
+  readonly #states: ReturnType<typeof slotStates> | null;
   readonly #stopped = new AbortController();
   #looping = false;
   /** Step that the server computes next, while the results of the one before are read. */
@@ -116,8 +116,7 @@ export class ReplyScheduler {
     this.#calls = calls;
     this.#options = options;
     this.#slots = new SlotPredictor(slots);
-    this.#states =
-      bare === null ? null : new SlotStates(calls, this.#slots, bare, () => this.#putFillingAside());
+    this.#states = bare === null ? null : slotStates(calls, this.#slots, bare, () => this.#putFillingAside());
   }
 
   /**

@@ -19,7 +19,7 @@ import { catalogDirectory, createService, type Service } from '#service';
 import { readAddedModels, readCatalog, createResponseStore, type Copies } from '#database';
 import { readDeviceFacts, withServerFacts } from './read-model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
-import { Servers } from './servers.ts';
+import { createServers } from './servers.ts';
 import { withFailover } from './failover.ts';
 
 /** False in a service worker that is built without servers, and so is smaller. */
@@ -51,7 +51,7 @@ export interface V1 {
  */
 export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
   const { scope } = engine;
-  const servers = HAS_SERVERS ? new Servers(scope, announceStatus(scope), copies) : null;
+  const servers = HAS_SERVERS ? createServers(scope, announceStatus(scope), copies) : null;
   const readModels = shared(async () => {
     const reading = Promise.all([readCatalog(scope, copies), readAddedModels(scope, copies)]);
     const [own, added] = await reading.catch(storageUnavailable);

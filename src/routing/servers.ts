@@ -5,49 +5,45 @@ import { idleStatus, NO_ENGINE, type EngineStatus, type ModelStatus, type Varian
 import { modelTargets, type Target } from './model-targets.ts';
 
 /** The servers used so far and their health, for the life of this service worker or page. */
-export class Servers {
-  readonly #scope: string;
-  readonly #onChange: () => void;
-  readonly #copies: Copies | undefined;
+export function createServers(scope: string, onChange: () => void, copies?: Copies) {
   /** Entries by the variant's name. */
-  readonly #known = new Map<string, { settings: string; server: UpstreamServer }>();
-
-  constructor(scope: string, onChange: () => void, copies?: Copies) {
-    this.#scope = scope;
-    this.#onChange = onChange;
-    this.#copies = copies;
-  }
+  const known = new Map<string, { settings: string; server: UpstreamServer }>();
 
   /** Targets of a model; null: no server takes part in it. */
-  targetsOf(model: CatalogModel | undefined): Promise<Target[]> | null {
+  function targetsOf(model: CatalogModel | undefined): Promise<Target[]> | null {
     if (!model?.variants.some(({ engine }) => engine === 'upstream')) return null;
-    return readServerSettings(this.#scope, this.#copies).then(({ prefer, upstreamKeys }) =>
-      modelTargets(model, prefer, (variant) => this.#server(variant, upstreamKeys[variant.name])),
+    return readServerSettings(scope, copies).then(({ prefer, upstreamKeys }) =>
+      modelTargets(model, prefer, (variant) => serverOf(variant, upstreamKeys[variant.name])),
     );
   }
 
-  /** The engine's status, extended by the servers'. Null: no engine answers, and no model has a server. */
-  async addTo(status: EngineStatus | null, catalog: Catalog): Promise<EngineStatus | null> {
-    const models = await Promise.all(
-      (status?.models ?? catalog.models).map(async (model) => {
-        const targets = await this.targetsOf(catalog.models.find(({ id }) => id === model.id));
-        const ofDevice = 'state' in model ? model : undefined;
-        return targets ? withServers(model, targets, ofDevice) : (ofDevice ?? []);
-      }),
-    );
-    const known = models.flat();
-    return status || known.length > 0 ? { ...NO_ENGINE, ...status, models: known } : null;
-  }
-
-  #server(variant: VariantOf<'upstream'>, key: string | undefined): UpstreamServer {
+  function serverOf(variant: VariantOf<'upstream'>, key: string | undefined): UpstreamServer {
     const settings = JSON.stringify([variant, key]);
-    const before = this.#known.get(variant.name);
+    const before = known.get(variant.name);
     if (before?.settings === settings) return before.server;
-    const server = new UpstreamServer(variant, key, this.#onChange);
-    this.#known.set(variant.name, { settings, server });
+    const server = new UpstreamServer(variant, key, onChange);
+    known.set(variant.name, { settings, server });
     return server;
   }
+
+  return {
+    targetsOf,
+    /** The engine's status, extended by the servers'. Null: no engine answers, and no model has a server. */
+    async addTo(status: EngineStatus | null, catalog: Catalog): Promise<EngineStatus | null> {
+      const models = await Promise.all(
+        (status?.models ?? catalog.models).map(async (model) => {
+          const targets = await targetsOf(catalog.models.find(({ id }) => id === model.id));
+          const ofDevice = 'state' in model ? model : undefined;
+          return targets ? withServers(model, targets, ofDevice) : (ofDevice ?? []);
+        }),
+      );
+      const listed = models.flat();
+      return status || listed.length > 0 ? { ...NO_ENGINE, ...status, models: listed } : null;
+    },
+  };
 }
+
+export type Servers = ReturnType<typeof createServers>;
 
 /**
  * A model's status, extended by its servers'. `device`: the engine's status of it; undefined: no engine

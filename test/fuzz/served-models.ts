@@ -10,7 +10,7 @@ import { createResponseStore } from '../../src/database/response-store.ts';
 import { KeyAdministrator } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
 import { routedEngine } from '../../src/routing/routed-engine.ts';
-import { Servers } from '../../src/routing/servers.ts';
+import { createServers } from '../../src/routing/servers.ts';
 import { listen } from '../support/listen.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
 import { FakeLocks } from '../support/fake-locks.ts';
@@ -54,7 +54,7 @@ export async function servedModels(contextLength: number): Promise<ServedModels>
   const { manager: locks } = new FakeLocks();
   const { key } = await new KeyAdministrator('/', locks).issue({ label: 'test', limits: WIDE });
   const keys = createKeyStore('/', locks);
-  const servers = new Servers('/', () => undefined);
+  const servers = createServers('/', () => undefined);
   let open = 0;
   const device = { run: (job, request) => lent.device.run(job, request) } as Pick<FakeEngine, 'run'>;
   const service = createService({

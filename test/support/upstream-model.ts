@@ -8,7 +8,7 @@ import type { CatalogModel } from '../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import { writeSettings } from '../../src/database/database.ts';
 import { routedEngine } from '../../src/routing/routed-engine.ts';
-import { Servers } from '../../src/routing/servers.ts';
+import { createServers } from '../../src/routing/servers.ts';
 import { FakeLocks } from './fake-locks.ts';
 import { listen } from './listen.ts';
 
@@ -48,7 +48,7 @@ export function upstreamModel<A>({ kind, engine, path, theirName, read }: Option
         models: [{ id: 'm', kind, created: 0, ...(route && { route }), variants: [theirs, ours] }],
       });
       const [model] = models as [CatalogModel];
-      const servers = new Servers('/', () => undefined);
+      const servers = createServers('/', () => undefined);
       const app = { scope: '/', locks: new FakeLocks().manager };
       return { model, engine: routedEngine(device, app, () => servers.targetsOf(model)) };
     },

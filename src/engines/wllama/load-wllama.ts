@@ -235,7 +235,7 @@ function chatParameters(
     n_gpu_layers: gpu ? 99_999 : 0,
     n_parallel: SLOTS,
     kv_unified: true,
-    // `SlotStates` copies states if they are worth it; this option would move every slot's state out each time.
+    // `slotStates()` copies states if they are worth it; this option would move every slot's state out each time.
     cache_idle_slots: false,
     n_batch: batchOf(gpu),
     n_ubatch: batchOf(gpu),

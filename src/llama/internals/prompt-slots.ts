@@ -131,66 +131,55 @@ export const BARE = '\uFDEF\uFDEE';
 /**
  * Saves and restores the prompt states of llama.cpp's slots with requests that cost almost nothing, as
  * docs/decisions/wllama-settings.md explains.
+ * @param prefix `BARE` if the tokenizer adds a BOS token
+ * @param clear puts aside prompts that fill whole steps: a request would wait for all of them
  */
-export class SlotStates {
-  readonly #calls: ServerCalls;
-  readonly #slots: SlotPredictor;
-  readonly #prefix: string;
-  readonly #clear: () => Promise<void>;
-
-  /**
-   * @param prefix `BARE` if the tokenizer adds a BOS token
-   * @param clear puts aside prompts that fill whole steps: a request would wait for all of them
-   */
-  constructor(
-    calls: ServerCalls,
-    slots: SlotPredictor,
-    prefix: '' | typeof BARE,
-    clear: () => Promise<void>,
-  ) {
-    this.#calls = calls;
-    this.#slots = slots;
-    this.#prefix = prefix;
-    this.#clear = clear;
-  }
-
-  /** Makes a prompt's saved state available, or saves a state that it would evict. Called before the prompt begins. */
-  async keepBefore(prompt: string): Promise<void> {
-    if (this.#slots.wouldReuse(prompt) >= POLICY.prompt.keeping) await this.#park();
-    else if (this.#slots.wouldEvict(prompt) >= POLICY.prompt.keeping) await this.copy();
-  }
-
+export function slotStates(
+  calls: ServerCalls,
+  slots: SlotPredictor,
+  prefix: '' | typeof BARE,
+  clear: () => Promise<void>,
+) {
   /**
    * Saves the states of all idle slots; the slots keep them. An empty prompt saves the least recently used slot, once no
    * slot is empty.
    */
-  async copy(): Promise<void> {
-    await this.#clear();
-    await this.#fill(this.#slots.empty);
-    await this.#run(Array.from({ length: this.#slots.idle }, () => ''));
-    this.#slots.copied();
+  async function copy(): Promise<void> {
+    await clear();
+    await fill(slots.empty);
+    await run(Array.from({ length: slots.idle }, () => ''));
+    slots.copied();
   }
 
   /** Evicts the states of all idle slots, so that the server restores the saved state that fits best. */
-  async #park(): Promise<void> {
-    await this.#clear();
-    await this.#fill(this.#slots.idle);
+  async function park(): Promise<void> {
+    await clear();
+    await fill(slots.idle);
   }
 
   /** Evicts the states of slots that are empty or were used least recently. */
-  async #fill(count: number): Promise<void> {
-    const letters = [...LETTERS].filter((each) => !this.#slots.holds(each)).slice(0, count);
-    const taken = letters.map((letter) => ({ letter, slot: this.#slots.take(letter) }));
-    await this.#run(letters);
-    for (const { letter, slot } of taken) this.#slots.release(slot, letter);
+  async function fill(count: number): Promise<void> {
+    const letters = [...LETTERS].filter((each) => !slots.holds(each)).slice(0, count);
+    const taken = letters.map((letter) => ({ letter, slot: slots.take(letter) }));
+    await run(letters);
+    for (const { letter, slot } of taken) slots.release(slot, letter);
   }
 
   /** Runs prompts in one step, each in a separate slot. */
-  async #run(texts: readonly string[]): Promise<void> {
+  async function run(texts: readonly string[]): Promise<void> {
     const ids: number[] = [];
     for (const text of texts)
-      ids.push(await this.#calls.begin({ prompt: this.#prefix + text, n_predict: 0, cache_prompt: true }));
+      ids.push(await calls.begin({ prompt: prefix + text, n_predict: 0, cache_prompt: true }));
     for (const id of ids)
-      for (let more = true; more;) ({ more } = (await this.#calls.take(id)) ?? (await this.#calls.step(id)));
+      for (let more = true; more;) ({ more } = (await calls.take(id)) ?? (await calls.step(id)));
   }
+
+  return {
+    /** Makes a prompt's saved state available, or saves a state that it would evict. Called before the prompt begins. */
+    async keepBefore(prompt: string): Promise<void> {
+      if (slots.wouldReuse(prompt) >= POLICY.prompt.keeping) await park();
+      else if (slots.wouldEvict(prompt) >= POLICY.prompt.keeping) await copy();
+    },
+    copy,
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { NumberCheck } from '../../../src/llama/number-check.ts';
+import { numberCheck } from '../../../src/llama/number-check.ts';
 import { ReadAheadBlob } from '../../../src/llama/read-ahead-blob.ts';
 import { readGguf, TENSOR_TYPES } from '../../../src/gguf/read-gguf.ts';
 import { ByteCursor } from '../../../src/gguf/byte-cursor.ts';
@@ -29,11 +29,11 @@ function fileWith(name: string, offset: number, bytes: number[]): Buffer<ArrayBu
 /** Reads a file as llama.cpp does, in slices or as a stream. @returns the tensor with a damaged number */
 async function check(file: Buffer<ArrayBuffer>, way: 'slices' | 'stream'): Promise<string | null> {
   const blob = new Blob([file]);
-  const numbers = await NumberCheck.of(blob);
+  const numbers = await numberCheck(blob);
   const reader = new ReadAheadBlob(blob, (at, bytes) => numbers.check(at, bytes));
   if (way === 'stream') await new Response(reader.stream()).arrayBuffer();
   else await reader.slice(0, file.length).arrayBuffer();
-  return numbers.broken;
+  return numbers.broken();
 }
 
 const half = (bits: number): number[] => [bits & 255, bits >> 8];

@@ -4,7 +4,7 @@ import 'fake-indexeddb/auto';
 import { storeFacts, writeSettings } from '../../../src/database/database.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
-import { Servers } from '../../../src/routing/servers.ts';
+import { createServers } from '../../../src/routing/servers.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { catalogOf, modelOf, serverVariant } from '../../support/catalogs.ts';
 
@@ -38,7 +38,7 @@ const server = serverVariant('s', 'https://models.example.com/v1', { contextLeng
 const catalog = catalogOf(modelOf('m', [server]));
 
 test('where a server answers, its own facts are told: its size and place in memory are not known', async () => {
-  const servers = new Servers(scope, () => undefined);
+  const servers = createServers(scope, () => undefined);
   const device = await readDeviceFacts(scope, locks);
   expect((await withServerFacts(servers, catalog, device)).get('m')).toEqual({
     context_length: 32768,
@@ -47,7 +47,7 @@ test('where a server answers, its own facts are told: its size and place in memo
 });
 
 test('where its server fails, the device’s facts are told', async () => {
-  const servers = new Servers(scope, () => undefined);
+  const servers = createServers(scope, () => undefined);
   const device = await readDeviceFacts(scope, locks);
   const local = { ...server, engine: 'wllama' as const, name: 'local' };
   const both = { ...catalog, models: catalog.models.map((m) => ({ ...m, variants: [server, local] })) };

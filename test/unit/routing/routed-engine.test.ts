@@ -11,7 +11,7 @@ import type { EngineRequester, StageEvent } from '../../../src/protocol/service-
 import { serverError } from '../../../src/base/errors/service-error.ts';
 import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
-import { Servers } from '../../../src/routing/servers.ts';
+import { createServers } from '../../../src/routing/servers.ts';
 import { keepLock, requestLock, requestsRun } from '../../../src/protocol/locks.ts';
 import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -167,7 +167,7 @@ function models(
     ...(route && { route }),
   };
   const catalog = { ownedBy: 'us', models: [model] };
-  const known = new Servers('/', () => ++changes);
+  const known = createServers('/', () => ++changes);
   return {
     entry: { id: 'm', kind, created: 0, ownedBy: 'us', defaults: {}, catalogModel: model },
     engine: routedEngine(

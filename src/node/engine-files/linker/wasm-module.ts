@@ -94,6 +94,15 @@ export function sectionOf(sections: readonly Section[], id: number): Uint8Array 
   return section.content;
 }
 
+/** Reads a custom section after its name; null: there is none of this name. */
+function customSection(sections: readonly Section[], name: string): WasmReader | null {
+  for (const { id, content } of sections) {
+    const reader = new WasmReader(content);
+    if (id === SECTION.custom && reader.name() === name) return reader;
+  }
+  return null;
+}
+
 const FUNCTION_TYPE = 0x60;
 
 /** Signatures, as they are written. */
@@ -169,14 +178,11 @@ const FUNCTION_NAMES = 1;
 
 /** Names of a module's functions. @throws Error if it has none */
 export function namesIn(module: Uint8Array): FunctionNames {
-  for (const { content } of sectionsOf(module).filter(({ id }) => id === SECTION.custom)) {
-    const reader = new WasmReader(content);
-    if (reader.name() !== 'name') continue;
-    while (!reader.atEnd) {
-      const kind = reader.byte();
-      const names = new WasmReader(reader.slice(reader.number()));
-      if (kind === FUNCTION_NAMES) return new Map(names.list((each) => [each.number(), each.name()]));
-    }
+  const reader = customSection(sectionsOf(module), 'name') ?? new WasmReader(new Uint8Array());
+  while (!reader.atEnd) {
+    const kind = reader.byte();
+    const names = new WasmReader(reader.slice(reader.number()));
+    if (kind === FUNCTION_NAMES) return new Map(names.list((each) => [each.number(), each.name()]));
   }
   throw new Error('The module names no functions.');
 }
@@ -227,20 +233,13 @@ export function readObject(object: Uint8Array): WasmObject {
   const imports = readImports(sectionOf(sections, SECTION.import));
   const ofKind = (kind: number): Import[] => imports.filter((each) => each.kind === kind);
   const functionImports = ofKind(KIND.function);
-  const custom = (name: string): WasmReader | null => {
-    for (const { content } of sections.filter(({ id }) => id === SECTION.custom)) {
-      const reader = new WasmReader(content);
-      if (reader.name() === name) return reader;
-    }
-    return null;
-  };
   return {
     functionImports,
     types: readTypes(sectionOf(sections, SECTION.type)),
     functionTypes: readNumbers(sectionOf(sections, SECTION.function)),
     bodies: readBodies(sectionOf(sections, SECTION.code)),
-    symbols: readSymbols(custom('linking'), functionImports, ofKind(KIND.global)),
-    relocations: readRelocations(custom('reloc.CODE')),
+    symbols: readSymbols(customSection(sections, 'linking'), functionImports, ofKind(KIND.global)),
+    relocations: readRelocations(customSection(sections, 'reloc.CODE')),
   };
 }
 
