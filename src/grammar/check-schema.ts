@@ -146,7 +146,7 @@ const VALUES = new Map([
   ['maximum', 'a number'],
   ['exclusiveMinimum', 'a number or boolean'],
   ['exclusiveMaximum', 'a number or boolean'],
-  ['multipleOf', 'a number'],
+  ['multipleOf', 'a number above 0'],
   ['pattern', 'a string'],
   ['format', 'a string'],
   ['uniqueItems', 'a boolean'],
@@ -203,8 +203,9 @@ function literalCharacters({ enum: values, const: constant, properties }: Schema
 }
 
 function isOf(types: string, value: unknown): boolean {
-  if (types !== COUNT) return types.includes(isNumber(value) ? 'number' : typeof value);
-  return isNumber(value) && Number.isInteger(Number(value)) && Number(value) >= 0;
+  if (types === COUNT) return isNumber(value) && Number.isInteger(Number(value)) && Number(value) >= 0;
+  const isType = types.includes(isNumber(value) ? 'number' : typeof value);
+  return isType && (Number(value) > 0 || !types.endsWith('0'));
 }
 
 function checkOrder(schema: Schema, low: string, high: string, at: string): void {

@@ -30,7 +30,7 @@ export const FORMATS: Record<string, string> = {
   date: DATE,
   time: TIME,
   'date-time': `(?:${DATE})T${TIME}`,
-  duration: String.raw`P(?=.)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)`,
+  duration: String.raw`P(?=.)(?:\d{1,9}W|(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}D)?(?:T(?=\d)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}S)?)?)`,
   email: String.raw`${ATOM}(?:\.${ATOM})*@(?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}`,
   hostname: HOST,
   ipv4: IPV4,

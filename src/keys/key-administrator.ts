@@ -47,7 +47,7 @@ const RULES: Record<keyof IssueOptions, Rule> = {
   limits: [orAbsent((value) => typeof value === 'object'), 'must be an object'],
 };
 
-const limitRule: Rule = [(value) => Number.isFinite(value) && Number(value) >= 1, 'must be 1 or more'];
+const limitRule: Rule = [(value) => Number.isFinite(value) && Number(value) >= 1, 'must be a number from 1'];
 const LIMIT_RULES = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, limitRule]));
 
 /** @throws TypeError naming the field */

@@ -1,5 +1,6 @@
 import {
   type z,
+  describe,
   invalidField,
   requestError,
   ServiceError,
@@ -107,10 +108,8 @@ export async function readJsonObject(
   if (excess) throw exceededBy(fieldName(excess.key), excess.rule);
   await nextStep();
   const value = parseJson(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
-    throw requestError(400, `The request body must be a JSON object, not ${kind}.`);
-  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw requestError(400, `The request body must be a JSON object, not ${describe(value)}.`);
   const body = value as Record<string, unknown>;
   await nextStep();
   restoreExact(text, body, EXACT);

@@ -435,6 +435,7 @@ test('a schema without values is refused by its place', () => {
   for (const [inner, place] of [
     [{ $ref: '#' }, ''],
     [never, ''],
+    [{ type: 'string', format: 'duration', minLength: 70 }, ''],
     [holder, '.properties.b'],
     [{ type: 'array', items: holder, minItems: 1 }, '.items.properties.b'],
   ] as const) {

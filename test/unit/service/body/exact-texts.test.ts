@@ -109,6 +109,7 @@ test('a number that is not one a keyword takes is refused by its place', async (
   for (const [schema, place] of [
     ['{"minLength":1e400}', '.minLength'],
     ['{"minLength":1.50}', '.minLength'],
+    ['{"multipleOf":0.0}', '.multipleOf'],
     ['{"properties":1.0}', '.properties'],
     ['{"pattern":1.0}', '.pattern'],
     ['1.0', ''],
@@ -120,11 +121,8 @@ test('a number that is not one a keyword takes is refused by its place', async (
     expect(response.status).toBe(400);
     expect((await response.json()).error.param).toBe(`json_schema${place}`);
   }
-  const ordinary = await fetch(CHAT, {
-    method: 'POST',
-    body: `{${MODEL},${MESSAGES},"json_schema":{"minLength":1.0,"maxLength":2e0}}`,
-  });
-  expect(ordinary.status).toBe(200);
+  const body = `{${MODEL},${MESSAGES},"json_schema":{"minLength":1.0,"maxLength":2e0,"multipleOf":1e-2}}`;
+  expect((await fetch(CHAT, { method: 'POST', body })).status).toBe(200);
 });
 
 test.each([
