@@ -1,6 +1,6 @@
 import { type ProxyMarked, releaseProxy, type Remote, wrap } from 'comlink';
 
-import { abortable, engineCrashed, ServiceError } from '#base';
+import { abortable, engineCrashed, serverError, ServiceError } from '#base';
 import { helperLock, whenReleased } from '#protocol';
 import { openWorker } from './open-worker.ts';
 
@@ -43,7 +43,7 @@ async function openAs<Helper extends object>(
 ): Promise<HelperWorker<Helper>> {
   /** Aborts when the worker has ended for any reason: a call to it would never settle. */
   const gone = new AbortController();
-  const end = (reason: unknown = new Error('the model was unloaded')): void => {
+  const end = (reason: unknown = unloaded()): void => {
     if (gone.signal.aborted) return;
     gone.abort(reason);
     script[releaseProxy]();
@@ -70,6 +70,9 @@ async function openAs<Helper extends object>(
     throw error;
   }
 }
+
+const unloaded = (): ServiceError =>
+  serverError('engine_crashed', 'The model was unloaded while it ran this request. Try again.');
 
 /**
  * Worker types to try, the current script's own type first; bundlers decide it. The order matters: on a busy

@@ -1,8 +1,9 @@
 import { proxy, type Remote } from 'comlink';
 
+import { engineCrashed } from '#base';
 import { hasThreads, processors, openHelper, type EngineContext } from '#engine-kit';
 import { runtimeFiles, withThreads } from './runtime-files.ts';
-import type { OnnxVariant } from './transformers-files.ts';
+import { type OnnxVariant, runFailure } from './transformers-files.ts';
 import type { Runtime } from './wasm-options.ts';
 import type { ReadFile } from './weight-files.ts';
 
@@ -36,8 +37,12 @@ export async function openOnnxWorker<Helper extends object>(
     );
   });
   // A voice opens files after its load, too. transformers.js may wait forever for one that cannot be opened.
-  const end = () => worker.end(new Error('a file could not be opened', { cause: signal.reason }));
+  const end = () => worker.end(engineCrashed(signal.reason));
   signal.addEventListener('abort', end);
   const backend = variant.backend === 'webgpu' ? 'webgpu' : `wasm-${threads}t`;
-  return { worker, fingerprint: `${variant.name}-transformers-${backend}` };
+  const call: typeof worker.call = (ask) =>
+    worker.call(ask).catch((error: unknown) => {
+      throw runFailure(error, variant);
+    });
+  return { worker: { ...worker, call }, fingerprint: `${variant.name}-transformers-${backend}` };
 }

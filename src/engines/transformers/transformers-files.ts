@@ -3,7 +3,7 @@ import { z } from '#base/full-zod';
 import type { VariantOf } from '#catalog';
 import type { TransformersVariant } from './rules.ts';
 import { isOutOfMemory, outOfMemory, type EngineContext } from '#engine-kit';
-import { corruptFile, parseJson, serverError, ServiceError, messageOf } from '#base';
+import { corruptFile, engineCrashed, parseJson, serverError, ServiceError, messageOf } from '#base';
 
 /** A variant that onnxruntime runs. */
 export type OnnxVariant = TransformersVariant | VariantOf<'whisper'> | VariantOf<'voice'>;
@@ -142,7 +142,18 @@ export function noGpu({ name }: OnnxVariant): ServiceError {
   return serverError('device_unsupported', message);
 }
 
-/** Explains why the runtime could not load the graph. */
+/**
+ * Explains why a loaded model failed on a request. A GPU, a lack of memory or a trap may not fail again after a
+ * reload; a graph that does not fit its config does.
+ */
+export function runFailure(error: unknown, variant: OnnxVariant): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { name, message } = error as Error;
+  const mayPass = variant.backend === 'webgpu' || name === 'RuntimeError' || isOutOfMemory(message);
+  return mayPass ? engineCrashed(error) : graphFailure(error, variant);
+}
+
+/** Explains why the runtime cannot load or run the graph. */
 export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError {
   if (error instanceof ServiceError) return error;
   const reason = messageOf(error);
@@ -151,9 +162,12 @@ export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError
     const message = `ONNX Runtime cannot run ${variant.name} on ${variant.backend ?? 'wasm'} here: ${brief(reason)}`;
     return serverError('device_unsupported', message, error);
   }
-  const graphs = namesOf(variant).filter((name) => GRAPH.test(name));
-  const paths = graphs.map((name) => folderOf(variant) + name).join(' or ');
-  return corruptFile(paths, `cannot be loaded by ONNX Runtime (${brief(reason)})`, error);
+  const graphs = variant.files.flatMap(({ path }) => (path.endsWith('.onnx') ? [path] : []));
+  return corruptFile(
+    graphs.join(' or '),
+    `cannot be run with its config by ONNX Runtime (${brief(reason)})`,
+    error,
+  );
 }
 
 const brief = (message: string): string =>

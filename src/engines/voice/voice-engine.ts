@@ -1,6 +1,6 @@
 import type { Remote } from 'comlink';
 
-import { engineCrashed, invalidField, notNumbers, ServiceError, unsupported } from '#base';
+import { invalidField, notNumbers, unsupported } from '#base';
 import type { Engine, HelperWorker } from '#engine-kit';
 import { estimateTokens, type SpeechFormat, type SpeechJob } from '#jobs';
 import { findUnspeakable, toSpeakable } from '#phonemes';
@@ -54,9 +54,6 @@ export function voiceEngine(
     signal.throwIfAborted();
     try {
       return await worker.call(ask);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error instanceof ServiceError ? error : engineCrashed(error);
     } finally {
       signal.throwIfAborted();
     }

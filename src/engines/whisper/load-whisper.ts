@@ -14,21 +14,36 @@ import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 const GRAPHS = ['encoder_model', 'decoder_model_merged'];
 
 const count = z.int().nonnegative().max(1_048_576);
-/** Numbers that the engine and transformers.js compute with, by file. */
-const CONFIGS = Object.entries({
-  generation_config: 'decoder_start_token_id eos_token_id no_timestamps_token_id',
-  preprocessor_config: 'feature_size n_fft hop_length n_samples nb_max_frames',
-}).map(([file, fields]) => ({
-  name: `${file}.json`,
-  schema: z.looseObject(Object.fromEntries(fields.split(' ').map((field) => [field, count]))),
-}));
-const NEEDED = [...CONFIGS.map(({ name }) => name), ...GRAPHS.map((name) => `onnx/${name}.onnx`)];
+/** Values that the engine and transformers.js compute with, by file. All models hear windows of 30 s at 16 kHz. */
+const CONFIGS = {
+  'config.json': z.looseObject({ model_type: z.enum(['whisper', 'lite-whisper']) }),
+  'generation_config.json': z
+    .looseObject({
+      eos_token_id: count,
+      decoder_start_token_id: count,
+      no_timestamps_token_id: count,
+      lang_to_id: z.record(z.string().regex(/^<\|[a-z]{2,3}\|>$/), count).optional(),
+      task_to_id: z.record(z.string(), count).optional(),
+    })
+    .refine((ids) => ids.eos_token_id + 1 === ids.decoder_start_token_id, {
+      path: ['eos_token_id'],
+      message: 'must be the id before decoder_start_token_id',
+    }),
+  'preprocessor_config.json': z.looseObject({
+    feature_size: count,
+    n_fft: z.literal(400),
+    hop_length: z.literal(160),
+    n_samples: z.literal(480_000),
+    nb_max_frames: z.literal(3000),
+  }),
+};
+const NEEDED = [...Object.keys(CONFIGS), ...GRAPHS.map((name) => `onnx/${name}.onnx`)];
 /** Maximum number of threads. More are not faster for a model of this size. */
 const MAX_THREADS = 4;
 
 export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {
   await checkConfig(variant, context, NEEDED);
-  for (const file of CONFIGS) await checkJson(variant, context, file);
+  for (const [name, schema] of Object.entries(CONFIGS)) await checkJson(variant, context, { name, schema });
   // A tokenizer that never ends would hold up the worker of the model.
   const unreadable = new AbortController();
   const tokenizer = openTokenizer(variant, context).then((opened) => opened.end());

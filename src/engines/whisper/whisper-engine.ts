@@ -1,4 +1,4 @@
-import { engineCrashed, notNumbers, ServiceError, unsupported } from '#base';
+import { engineCrashed, notNumbers, unsupported } from '#base';
 import { SOUND_TOKENS_A_SECOND, type TranscriptionJob, type TranscriptionProgress } from '#jobs';
 import type { Engine, HelperWorker } from '#engine-kit';
 import type { SoundReader } from '../sound/sound-reader.ts';
@@ -40,13 +40,10 @@ export function whisperEngine(
     signal.addEventListener('abort', stop, { once: true });
     try {
       return await worker.call((model) => model.transcribe(samples, options));
-    } catch (error) {
-      signal.throwIfAborted();
-      // A ServiceError is the reason why the worker ended.
-      throw error instanceof ServiceError ? error : engineCrashed(error);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
+      signal.throwIfAborted();
     }
   }
 

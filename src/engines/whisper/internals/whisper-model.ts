@@ -89,6 +89,8 @@ export async function loadWhisperModel(
   const sessions = model.sessions as Record<string, { outputNames: readonly string[] }> | undefined;
   if (!sessions) throw changed('its models have no `sessions`');
   const outputs = Object.values(sessions).flatMap(({ outputNames }) => outputNames);
+  const missing = ['last_hidden_state', 'logits'].find((output) => !outputs.includes(output));
+  if (missing !== undefined) throw new Error(`they give no ${missing}, but ${outputs.join(', ')}`);
   let running: AbortSignal | null = null;
   /** Logits after each token of the prompt. */
   let promptLogits: Tensor | null = null;

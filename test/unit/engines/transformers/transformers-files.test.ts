@@ -9,6 +9,7 @@ import {
   graphOf,
   readTokenizerFiles,
   requireFiles,
+  runFailure,
 } from '../../../../src/engines/transformers/transformers-files.ts';
 import { variantOf } from './variant-of.ts';
 import { failure } from '../../../support/failure.ts';
@@ -90,7 +91,7 @@ test('what the runtime says is distinguished', () => {
   expect(of(`${prefix}Failed to load model because protobuf parsing failed.`)).toMatchObject({
     code: 'weights_corrupt',
     message: expect.stringMatching(
-      /^The weight file a\/tiny\/onnx\/model_q4f16\.onnx cannot be loaded by ONNX Runtime \(Failed to load/,
+      /^The weight file a\/tiny\/onnx\/model_q4f16\.onnx cannot be run with its config by ONNX Runtime \(Failed to load/,
     ) as string,
   });
   expect(of('std::bad_alloc').code).toBe('out_of_memory');
@@ -98,6 +99,9 @@ test('what the runtime says is distinguished', () => {
   expect(of('ERROR_CODE: 9, ERROR_MESSAGE: Could not find an implementation for X(1)').code).toBe(
     'device_unsupported',
   );
+  expect(runFailure(new Error('Got invalid dimensions'), variant).code).toBe('weights_corrupt');
+  for (const passing of [new WebAssembly.RuntimeError('unreachable'), new Error('std::bad_alloc')])
+    expect(runFailure(passing, variant).code).toBe('engine_crashed');
 });
 
 test('the catalog’s list says which graph is loaded, and in how many files its tensors lie', () => {

@@ -6,6 +6,7 @@ import type { EngineContext, EnginePlugin } from '../../../../src/engine-kit/eng
 import { loadVoice } from '../../../../src/engines/voice/load-voice.ts';
 import { plugin } from '../../../../src/engines/voice/plugin.ts';
 import type { PageServices } from '../../../../src/protocol/page-services.ts';
+import { lastOf } from '../../../support/last-of.ts';
 import type { VoiceVariant } from '../../../../src/engines/voice/rules.ts';
 
 const worker = vi.hoisted(() => ({
@@ -38,13 +39,24 @@ const wasm = (name: string): string => name;
 const context = { file, wasm, signal: loading.signal } as Partial<EngineContext> as EngineContext;
 
 // transformers.js may wait for the file forever, and so would the request.
+test('a voice whose graph fails on a sentence names its file, and is not loaded again', async () => {
+  isMissing = false;
+  vi.stubGlobal('crossOriginIsolated', false);
+  const engine = await loadVoice(variant, context);
+  worker.call.mockRejectedValueOnce(new Error('the voice gives no f0'));
+  const job = { kind: 'speech', model: 'voice', text: 'a', format: 'pcm', speed: 1 } as const;
+  await expect(lastOf(engine.run(job, loading.signal))).rejects.toThrow(/heart\.onnx .* gives no f0/);
+});
+
 test('a voice whose file is lost after the load ends its worker', async () => {
   isMissing = false;
   vi.stubGlobal('crossOriginIsolated', false);
   await loadVoice(variant, context);
   isMissing = true;
   await expect(worker.read('heart.onnx')).rejects.toBe(missing);
-  expect(worker.end).toHaveBeenCalledWith(new Error('a file could not be opened', { cause: missing }));
+  expect(worker.end).toHaveBeenCalledWith(
+    expect.objectContaining({ code: 'engine_crashed', cause: missing }),
+  );
 });
 
 test('a voice that cannot be fetched fails the load, not the first sentence', async () => {

@@ -80,14 +80,6 @@ test('the error describes what is wrong with a file, and the model stays loaded'
   expect(end).not.toHaveBeenCalled();
 });
 
-test('a model that fails is an engine that crashed', async () => {
-  const { worker } = workerOf(() => Promise.reject(new Error('a bare number')));
-  const engine = whisperEngine(worker, loud, abilities, 'tiny');
-  const events = engine.run(readJob, new AbortController().signal)[Symbol.asyncIterator]();
-  await events.next();
-  await expect(events.next()).rejects.toMatchObject({ wire: { code: 'engine_crashed' } });
-});
-
 test('a step of the model may take any time; after an abort it has a minute', async () => {
   const { worker, end } = workerOf(() => new Promise(() => undefined));
   const engine = whisperEngine(worker, loud, abilities, 'tiny');
