@@ -96,7 +96,10 @@ export class ModelStorage {
     const removal = async () => this.#index.update(name, { files: await all(), used: 0, unfinished: true });
     // The next start finishes a removal that is interrupted. A full storage does not prevent it.
     if (unlist) await removal().catch(() => undefined);
-    await unlist?.();
+    // Nor does one that the list does not fit into: then the files go first.
+    let isUnlisted = false;
+    const leave = async (): Promise<void> => unlist?.().then(() => void (isUnlisted = true));
+    await unlessFull(leave());
     let isWanted = false;
     const isGone = (other: string): boolean =>
       other === name && !(isWanted ||= this.unfinished.isAdding(name) || this.#options.inUse(name));
@@ -106,6 +109,7 @@ export class ModelStorage {
       if (known && isGone(name)) await this.#options.variantFiles.forget(known.variant);
       if (isGone(name)) await this.#index.delete(name);
     });
+    if (!isUnlisted) await leave();
   }
 
   /** Lists the variant's files, as far as they are known without the network. */

@@ -35,10 +35,7 @@ export async function readStart(
       }
       if (filled < bytes.length) throw new Error(`the connection ended after ${filled} bytes`);
     },
-    {
-      receivedBytes: () => receivedBytes,
-      advice: '. Download the file, and add it from this device',
-    },
+    { receivedBytes: () => receivedBytes, advice: '. Download the file, and add it from this device' },
   );
   return { bytes, size };
 }

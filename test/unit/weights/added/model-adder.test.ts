@@ -205,6 +205,17 @@ test('a storage that gives less than it reports: nothing stays', async () => {
   expect([...service.backend.files.keys()]).toEqual([]);
 });
 
+test('a list that does not fit keeps no model from being removed', async () => {
+  const { bytes } = await add(source(gguf('Old')));
+  const save = async (models: readonly AddedModelRecord[]) => {
+    const files = [...service.backend.files.values()];
+    if (files.some(({ size }) => size === bytes)) throw new DOMException('full', 'QuotaExceededError');
+    saved.splice(0, saved.length, ...models);
+  };
+  await open({ save }).delete('old');
+  expect([[...service.backend.files.keys()], saved]).toEqual([[], []]);
+});
+
 test('a chat template that loops is refused before anything is written', async () => {
   const loop = '{% for i in range(10000000000) %}x{% endfor %}';
   const refused = add(source(gguf('Looping', { 'tokenizer.chat_template': loop })));
