@@ -19,9 +19,15 @@ export class TimeSlice {
   }
 }
 
+/** Maximum total time of a server for one answer. Time spent by the reader does not count. */
+const MAX_TOTAL_MS = 3_600_000;
+
 /** Deadline for data from a server. It can be reset, and does not run while it is cleared. */
 export class Deadline {
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When it was set; null while it is cleared. */
+  #since: number | null = null;
+  #leftMs = MAX_TOTAL_MS;
   #missed: string | null = null;
   /** Ends a pending read once it has passed. */
   onMissed: (() => void) | undefined;
@@ -32,14 +38,21 @@ export class Deadline {
   set(ms: number, what: string): void {
     this.clear();
     this.bytes = 0;
-    this.#timer = setTimeout(() => {
-      this.#missed = `${what} in ${ms / 1000} s`;
-      this.onMissed?.();
-    }, ms);
+    this.#since = performance.now();
+    const isLast = this.#leftMs < ms;
+    this.#timer = setTimeout(
+      () => {
+        this.#missed = isLast ? 'did not end its answer in an hour' : `${what} in ${ms / 1000} s`;
+        this.onMissed?.();
+      },
+      Math.min(ms, this.#leftMs),
+    );
   }
 
   clear(): void {
     clearTimeout(this.#timer);
+    if (this.#since !== null) this.#leftMs -= performance.now() - this.#since;
+    this.#since = null;
   }
 
   /** @throws UpstreamError once it has passed */

@@ -46,13 +46,7 @@ export async function statusFailure(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
     (details.code as ErrorCode) || code,
     details.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${shown}.`,
-    {
-      status: shown,
-      type,
-      param: details.param || null,
-      passOn: isLongLimit && !isForClient,
-      ...more,
-    },
+    { status: shown, type, param: details.param || null, passOn: isLongLimit && !isForClient, ...more },
   );
 }
 

@@ -131,24 +131,15 @@ function replyReader({ fingerprint, variant }: UpstreamServer, { input, maxToken
   };
 }
 
+/** Reasons of a reply that is not whole: vLLM's and SGLang's, OpenRouter's and Mistral's, DeepSeek's. */
+const CUT_SHORT = new Set([null, 'abort', 'error', 'insufficient_system_resource']);
+
 /** @throws UpstreamError when the reply is not whole */
 function toFinishReason(reason: string | null): EngineFinishReason {
-  switch (reason) {
-    case null:
-    // vLLM and SGLang; OpenRouter and Mistral; DeepSeek.
-    case 'abort':
-    case 'error':
-    case 'insufficient_system_resource':
-      throw cutShort();
-    // Mistral.
-    case 'model_length':
-      return 'length';
-    case 'length':
-    case 'content_filter':
-      return reason;
-    default:
-      return 'stop';
-  }
+  if (CUT_SHORT.has(reason)) throw cutShort();
+  // Mistral.
+  if (reason === 'model_length') return 'length';
+  return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
 }
 
 function deltasOf(choice: Choice): Delta[] {

@@ -69,32 +69,18 @@ const withApiNames = (sampling: Sampling): object =>
     Object.entries(sampling).map(([parameter, value]) => [SAMPLING[parameter as keyof Sampling].name, value]),
   );
 
-function responseFormat({
-  constraint,
-  resume,
-}: ChatJob): Pick<ChatCompletionCreateParamsStreaming, 'response_format'> {
-  if (constraint && resume && !resume.precedesConstraint)
+type ResponseFormat = Pick<ChatCompletionCreateParamsStreaming, 'response_format'>;
+
+function responseFormat({ constraint, resume }: ChatJob): ResponseFormat {
+  if (!constraint) return {};
+  if (resume && !resume.precedesConstraint)
     throw conflicting('continue_final_message', 'and a schema are not possible together with this model');
-  switch (constraint?.kind) {
-    case undefined:
-      return {};
-    case 'json_object':
-      return { response_format: { type: 'json_object' } };
-    case 'json_schema':
-      return {
-        response_format: {
-          type: 'json_schema',
-          json_schema: {
-            name: 'reply',
-            // OpenAI's own rules for strict schemas refuse many that are valid here.
-            strict: constraint.parts?.every(({ strict }) => strict === true) ?? false,
-            schema: readJson(constraint.schema) as Record<string, unknown>,
-          },
-        },
-      };
-    case 'grammar':
-      throw unsupportedFormat();
-  }
+  if (constraint.kind === 'grammar') throw unsupportedFormat();
+  if (constraint.kind === 'json_object') return { response_format: { type: 'json_object' } };
+  // OpenAI's own rules for strict schemas refuse many that are valid here.
+  const strict = constraint.parts?.every((part) => part.strict === true) ?? false;
+  const schema = readJson(constraint.schema) as Record<string, unknown>;
+  return { response_format: { type: 'json_schema', json_schema: { name: 'reply', strict, schema } } };
 }
 
 const unsupportedFormat = (): ServiceError =>
@@ -111,19 +97,12 @@ function toMessage(message: ChatMessage): ChatCompletionMessageParam {
   if (role === 'user' && message.images)
     return { role, content: textsAndImages(content, message.images).map(toPart), ...named };
   if (role !== 'assistant') return { role, content, ...named };
-  const calls = message.toolCalls ?? [];
-  return {
-    role,
-    content,
-    ...named,
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name: called, arguments: json }) => ({
-        id,
-        type: 'function' as const,
-        function: { name: called, arguments: json },
-      })),
-    }),
-  };
+  const tool_calls = (message.toolCalls ?? []).map(({ id, name: called, arguments: json }) => ({
+    id,
+    type: 'function' as const,
+    function: { name: called, arguments: json },
+  }));
+  return { role, content, ...named, ...(tool_calls.length > 0 && { tool_calls }) };
 }
 
 const toPart = (part: string | ChatImage): ChatCompletionContentPart =>

@@ -94,12 +94,18 @@ const verbose = (segment: TranscriptionSegment) => ({
 
 const rounded = ({ word, start, end }: TimedWord) => ({ word, start: round(start), end: round(end) });
 
-/** Formats a cue. An arrow in the text would end the line of times. */
+/** Formats a cue. An arrow in the text would end the line of times, and an empty line the cue. */
 const cue = ({ start, end, text }: Cue, point: ',' | '.'): string =>
-  `${clock(start, point)} --> ${clock(end, point)}\n${text.trim().replaceAll('-->', '->')}\n\n`;
+  `${clock(start, point)} --> ${clock(end, point)}\n${text
+    .trim()
+    .replaceAll('-->', '->')
+    .replaceAll(/\s*[\r\n]\s*/g, '\n')}\n\n`;
+
+/** Maximum time of a cue: 99 hours. Players read no longer one, nor one before the start, which a server may send. */
+const MAX_CUE_MS = 359_999_999;
 
 function clock(seconds: number, point: ',' | '.'): string {
-  const ms = Math.round(seconds * 1000);
+  const ms = Math.min(Math.max(0, Math.round(seconds * 1000)), MAX_CUE_MS);
   const parts = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1000) % 60];
   return `${parts.map((part) => String(part).padStart(2, '0')).join(':')}${point}${String(ms % 1000).padStart(3, '0')}`;
 }

@@ -85,12 +85,7 @@ test('the answer’s form begins after the closing tag, and log probabilities ar
   expect(reply.usage).toEqual({ promptTokens: 10, cachedTokens: 0, completionTokens: 16 });
   expect(fake.prompts).toEqual([
     { prompt: 'P<think>\n', maxTokens: 100 },
-    {
-      prompt: 'P<think>\nI add.\n</think>\n\n',
-      maxTokens: 85,
-      constraint,
-      topLogprobs: 0,
-    },
+    { prompt: 'P<think>\nI add.\n</think>\n\n', maxTokens: 85, constraint, topLogprobs: 0 },
   ]);
 });
 

@@ -55,9 +55,7 @@ test(`what the grammars of ${SCHEMAS} generated schemas allow is valid`, { timeo
 
 test(
   `of ${SCHEMAS} schemas of keywords at random, each is enforced or refused by a place`,
-  {
-    timeout: 240_000,
-  },
+  { timeout: 240_000 },
   () => {
     const random = new Random(SEED);
     const faults: object[] = [];

@@ -31,12 +31,7 @@ const embedder = (ms: number, vector: [number, number] = [1, 0]): Engine<'embedd
   async *run({ input }) {
     await sleep(ms);
     const vectors = ('texts' in input ? input.texts : []).map(() => Float32Array.from(vector));
-    yield {
-      type: 'done',
-      vectors,
-      promptTokens: 1,
-      fingerprint: 'v',
-    };
+    yield { type: 'done', vectors, promptTokens: 1, fingerprint: 'v' };
   },
   unload: async () => undefined,
 });

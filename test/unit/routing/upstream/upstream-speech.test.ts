@@ -45,6 +45,16 @@ test('a client that reads for minutes gets the rest', async () => {
   expect(deltas).toBe(3);
 });
 
+test('a server that sends a byte before each deadline has an hour', async () => {
+  const drip = async (controller: ReadableStreamDefaultController): Promise<void> => {
+    await vi.advanceTimersByTimeAsync(50_000);
+    controller.enqueue(new TextEncoder().encode('s'));
+  };
+  const message = expect.stringContaining('did not end its answer in an hour') as string;
+  const sound = new ReadableStream({ pull: drip }, { highWaterMark: 0 });
+  await expect(typesOf(speak(sound, 'audio/mpeg'))).rejects.toMatchObject({ wire: { message } });
+});
+
 test.each([
   ['nothing', '', 'audio/mpeg', 'too early'],
   ['a page', '<html>', 'text/html', 'without sound (content type: text/html)'],

@@ -6,6 +6,7 @@ import { textOf } from '../../../../src/service/transcriptions/transcript-format
 import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
+import { never } from '../../../support/never.ts';
 import { upstreamModel } from '../../../support/upstream-model.ts';
 
 type Answer = (response: ServerResponse) => void;
@@ -23,11 +24,9 @@ const upstream = upstreamModel({
     return { path, authorization, form };
   },
 });
-let onDevice: TranscriptionJob[];
+const onDevice: TranscriptionJob[] = [];
 
-beforeEach(() => {
-  onDevice = [];
-});
+beforeEach(() => void onDevice.splice(0));
 
 const device: EngineRequester = {
   async *run(job: Job) {
@@ -52,23 +51,11 @@ interface Asked {
 }
 
 async function ask(engine: EngineRequester, more: Partial<TranscriptionJob> = {}): Promise<Asked> {
-  const job: TranscriptionJob = {
-    kind: 'transcription',
-    model: 'm',
-    task: 'transcribe',
-    file,
-    times: [],
-    stream: false,
-    others: [],
-    ...more,
-  };
+  const fixed = { kind: 'transcription', model: 'm', task: 'transcribe', file } as const;
+  const job: TranscriptionJob = { ...fixed, times: [], stream: false, others: [], ...more };
   const deltas: string[] = [];
   let last: TranscriptionEvent | undefined;
-  for await (const event of engine.run(job, {
-    id: 'r',
-    signal: new AbortController().signal,
-    model: entry,
-  })) {
+  for await (const event of engine.run(job, { id: 'r', signal: never, model: entry })) {
     if (event.type === 'stage') continue;
     if (event.type === 'delta') deltas.push(event.text);
     last = event;

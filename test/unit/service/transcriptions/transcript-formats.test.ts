@@ -86,13 +86,18 @@ test('nothing was said', () => {
 test("a server's answer keeps its own fields, and has every format", () => {
   const answer = {
     text: 'Hi.',
-    segments: [{ start: 0, end: 1.5, text: 'Hi.' }],
+    segments: [
+      { start: -1.5, end: 1.5, text: 'Hi.' },
+      { start: 1e300, end: 1e308, text: 'So\r\n \n1' },
+    ],
     logprobs: [{ token: 'Hi' }],
   };
   expect(JSON.parse(whole('json', { answer }))).toEqual(answer);
   expect(JSON.parse(whole('verbose_json', { answer }))).toEqual(answer);
   expect(whole('text', { answer })).toBe('Hi.\n');
-  expect(whole('vtt', { answer })).toBe('WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHi.\n\n');
+  expect(whole('vtt', { answer })).toBe(
+    'WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHi.\n\n99:59:59.999 --> 99:59:59.999\nSo\n1\n\n',
+  );
 });
 
 test('the events of a stream', () => {

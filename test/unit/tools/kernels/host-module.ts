@@ -40,11 +40,7 @@ const functionsBy = (address: number): HostFunction[] => [
   { name: 'ggml_backend_cpu_buffer_clear', parameters: [address, I32], results: [] },
   { name: 'server_prompt_cache::update()', parameters: [address], results: [] },
   { name: 'wllama_action', parameters: [address, address], results: [address] },
-  {
-    name: 'server_context::start_loop()',
-    parameters: address === I64 ? [] : [address],
-    results: [],
-  },
+  { name: 'server_context::start_loop()', parameters: address === I64 ? [] : [address], results: [] },
   {
     name: 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped',
     parameters: [address, address, I32],
