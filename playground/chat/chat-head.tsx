@@ -2,6 +2,7 @@ import { IconButton } from '../components/icon-button.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
 import { navigate } from '../router.ts';
 import { settings, startConversation } from './chat-state.ts';
+import { focusComposer } from './focus-composer.ts';
 
 interface Props {
   settingsOpen: boolean;
@@ -32,5 +33,5 @@ export function ChatHead({ settingsOpen, onSettings, onHistory }: Props) {
 function startNew(): void {
   startConversation();
   navigate('chat');
-  document.querySelector<HTMLElement>('.composer textarea')?.focus();
+  focusComposer();
 }

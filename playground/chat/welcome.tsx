@@ -13,6 +13,8 @@ import { hubAllowed } from '../client/catalog-settings.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
+import { isTouch } from '../media.ts';
+import { focusComposer } from './focus-composer.ts';
 import { LargerOffer } from './larger-offer.tsx';
 import { say, writing } from './send.ts';
 import { Button } from '../components/button.tsx';
@@ -67,7 +69,14 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
         <ul class="starters" aria-label="Ideas to begin with">
           {STARTERS.map((text) => (
             <li key={text}>
-              <Button disabled={writing.value !== null} onClick={() => void say(text)}>
+              <Button
+                disabled={writing.value !== null}
+                onClick={() => {
+                  void say(text);
+                  // This button is gone with the first message.
+                  if (!isTouch.value) focusComposer();
+                }}
+              >
                 {text}
               </Button>
             </li>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { message } from '../announce.ts';
 import { Announcer } from './announcer.tsx';
 import { IconButton } from './icon-button.tsx';
 
@@ -19,8 +20,11 @@ export function Dialog({ title, onClose, children, side = false, stays = false }
   /** Whether the pointer was pressed on the backdrop: a selection of text may end there. */
   const pressed = useRef(false);
   const id = useId();
-  useEffect(() => {
+  // The cleanup of a layout effect precedes the removal: a dialog that is removed first gives no focus back.
+  useLayoutEffect(() => {
     const element = dialog.current;
+    // Its own announcer would repeat the last announcement.
+    message.value = '';
     element?.showModal();
     return () => element?.close();
   }, []);

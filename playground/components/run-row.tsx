@@ -24,6 +24,7 @@ export function useRun<T>(
   const result = useSignal<T | null>(null);
   const start = async (event?: Event): Promise<void> => {
     event?.preventDefault();
+    if (busy.value) return;
     const controller = new AbortController();
     busy.value = controller;
     problem.value = null;
@@ -69,7 +70,8 @@ export function RunRow({
   return (
     <>
       <div class="row">
-        <Button type="submit" look="primary" disabled={busy.value !== null || disabled}>
+        {/* Not `disabled` while it works, which would take the focus from it. */}
+        <Button type="submit" look="primary" disabled={disabled} aria-disabled={busy.value !== null}>
           {label}
         </Button>
         {children}

@@ -25,7 +25,14 @@ export function SendButton({ label, stopLabel, disabled, busy, onStop }: Props) 
       <Icon name="stop" />
     </button>
   ) : (
-    <button type="submit" class="composer-button" aria-label={label} title="Send (Enter)" disabled={disabled}>
+    // Not `disabled`, which would take the focus from it once its message is sent.
+    <button
+      type="submit"
+      class="composer-button"
+      aria-label={label}
+      title="Send (Enter)"
+      aria-disabled={disabled}
+    >
       <Icon name="send" />
     </button>
   );

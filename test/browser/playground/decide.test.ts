@@ -25,6 +25,7 @@ const shares = async (): Promise<number[]> =>
 async function decide(): Promise<void> {
   await button('Decide').click();
   await answers().first().waitFor();
+  await expect(page.locator(':focus').innerText()).resolves.toBe('Decide');
 }
 
 test('an example is answered with a bar for each choice, and axe finds no fault', async () => {

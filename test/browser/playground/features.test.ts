@@ -49,6 +49,7 @@ beforeEach(async () => {
 });
 
 const replies = () => page.locator('.turn-assistant[aria-busy="false"]');
+const focusedLabel = () => page.evaluate(() => document.activeElement?.ariaLabel);
 const versions = (turn: Locator) => turn.getByRole('group', { name: 'Versions' });
 
 async function say(text: string): Promise<void> {
@@ -57,7 +58,7 @@ async function say(text: string): Promise<void> {
 }
 
 /** Changes settings in the panel, in the group of this name. */
-async function inSettings(group: string, change: (panel: Locator) => Promise<void>): Promise<void> {
+async function inSettings(group: string, change: (panel: Locator) => Promise<unknown>): Promise<void> {
   const button = page.getByRole('button', { name: 'Settings' });
   await button.click();
   const panel = page.locator('.settings-panel');
@@ -201,12 +202,7 @@ test('refused texts stay editable, and controls without effect are disabled', as
   await sendVersion.click();
   await page.getByRole('alert').filter({ hasText: 'JSON schema is not valid JSON' }).waitFor();
   expect(await edit.inputValue()).toBe('Write a long story about the sea.');
-  await inSettings('Answer format', (panel) =>
-    panel
-      .getByLabel('Format')
-      .selectOption('Text')
-      .then(() => undefined),
-  );
+  await inSettings('Answer format', (panel) => panel.getByLabel('Format').selectOption('Text'));
   await sendVersion.click();
   await edit.waitFor({ state: 'detached' });
   await page.locator('.turn-assistant .markdown-block').first().waitFor();
@@ -231,6 +227,8 @@ test('refused texts stay editable, and controls without effect are disabled', as
   expect(await starter.isDisabled()).toBe(true);
   await page.getByRole('button', { name: 'Stop' }).click();
   await expect.poll(() => starter.isEnabled()).toBe(true);
+  await starter.press('Enter');
+  await expect.poll(focusedLabel).toBe('Message');
 });
 
 test('a double click on Send sends, and does not stop the reply', async () => {
@@ -238,6 +236,7 @@ test('a double click on Send sends, and does not stop the reply', async () => {
   await page.getByRole('button', { name: 'Send', exact: true }).dblclick();
   await page.locator('.turn-stats').waitFor();
   expect(await page.getByText('You stopped it here.').count()).toBe(0);
+  await expect(focusedLabel()).resolves.toBe('Send');
 });
 
 test('keys of an input method, as WebKit sends them, send nothing and close nothing', async () => {

@@ -267,6 +267,7 @@ test('models: stored weights are listed, and deleted', async () => {
   const dialog = page.getByRole('dialog', { name: 'Delete all-minilm-l6-v2-int8?' });
   expect(await violations(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Keep it' }).click();
+  await expect.poll(focused).toBe('Delete all-minilm-l6-v2-int8');
   expect(await stored.count()).toBe(2);
   await miniLm.getByRole('button', { name: 'Delete' }).click();
   await dialog.getByRole('button', { name: 'Delete' }).click();
