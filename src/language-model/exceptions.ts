@@ -18,9 +18,8 @@ const inOwnNames = (message: string): string =>
     .replaceAll(/`messages[^`]*`/g, '`input`')
     .replaceAll('`guided_json', '`responseConstraint')
     .replaceAll('`max_completion_tokens`', '`maxTokens`')
-    .replaceAll(/(?<=`tools\[\d+\])\.function(\.parameters)?/g, (_, schema) =>
-      schema ? '.inputSchema' : '',
-    );
+    .replaceAll('].function.parameters', '].inputSchema')
+    .replaceAll('].function', ']');
 
 export const invalidState = (): DOMException =>
   new DOMException('The document is not active.', 'InvalidStateError');

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 import { CommandError, parseFlags, UsageError } from './arguments.ts';
 import { complain, print, shown } from './output.ts';
@@ -79,9 +79,11 @@ function tellChanged(folder: string, changed: readonly string[]): void {
 }
 
 function refuseViteProject(folder: string): void {
-  if (!hasViteConfig(folder)) return;
+  // A new folder is more often a mistyped one.
+  const project = existsSync(folder) ? resolve(folder) : dirname(resolve(folder));
+  if (!hasViteConfig(project)) return;
   throw new CommandError(
-    `${shown(resolve(folder))} has a vite.config. Add localtext/vite to it instead, or name the folder that the site is served from.`,
+    `${shown(project)} has a vite.config. Add localtext/vite to it instead, or name the folder that the site is served from.`,
   );
 }
 

@@ -74,7 +74,8 @@ export function describeProgress(
   received: number,
   elapsedMs: number,
 ): string {
-  const text = `${label}: ${megabytes(bytes)} of ${megabytes(totalBytes)} MB`;
+  // A registry's list of files, which pip and npm fetch first, may be larger than the package.
+  const text = `${label}: ${megabytes(Math.min(bytes, totalBytes))} of ${megabytes(totalBytes)} MB`;
   if (received <= 0 || elapsedMs <= 0) return text;
   const bytesPerSecond = (received / elapsedMs) * 1000;
   const secondsLeft = Math.max(0, (totalBytes - bytes) / bytesPerSecond);

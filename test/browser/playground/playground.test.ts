@@ -1,8 +1,9 @@
 import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { SCREENS, useScreen, violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
+import { openView } from '../../support/open-view.ts';
 import { send } from '../../support/send.ts';
 
 /** The playground as people see it, on real weights: what it says, what it keeps, and what axe finds in it. */
@@ -13,22 +14,15 @@ const SHORT_REPLIES = JSON.stringify({ maxTokens: 24, temperature: 0 });
 
 let context: BrowserContext;
 let page: Page;
-let pageErrors: string[];
 
 beforeAll(async () => {
   context = await launch();
   await context.addInitScript((settings) => {
     localStorage.setItem('localtext-playground:chat-settings', settings);
   }, SHORT_REPLIES);
-  page = await context.newPage();
+  page = await openView(context);
   page.setDefaultTimeout(150_000);
-  pageErrors = [];
-  page.on('pageerror', (error) => pageErrors.push(error.message));
   await page.goto(siteUrl);
-});
-
-afterAll(async () => {
-  expect(pageErrors).toEqual([]);
 });
 
 const composer = () => page.getByRole('textbox', { name: 'Message' });

@@ -87,7 +87,7 @@ export async function wantedFiles({
     const variant = variants.get(id);
     const wanted: Variant[] | undefined = variant ? [variant] : models.get(id)?.variants;
     if (!wanted) {
-      const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
+      const known = `The models are: ${[...models.keys()].join(', ')}. "localtext pull --help" lists their variants.`;
       const inHub = id.includes('/') ? ' A page adds a model of the hub itself: models.add({ hub }).' : '';
       throw new PullError(`There is no model or variant "${id}".${inHub} ${known}`);
     }

@@ -331,7 +331,8 @@ test.each(['', ' '])('an empty name is refused: "%s"', async (name) => {
   const errors = expect.stringMatching(says) as string;
   expect(await init(name)).toMatchObject({ status: 2, errors });
   await writeFile(join(base, 'vite.config.mts'), '');
-  expect((await init(base)).errors).toMatch(/has a vite\.config\. Add localtext\/vite/);
+  for (const folder of [base, join(base, 'nope-dir')])
+    expect((await init(folder)).errors).toMatch(/has a vite\.config\. Add localtext\/vite/);
 });
 
 test.each(['\u001B[31mred', 'a\u009Bb', 'a\nb', 'a\u202Eb'])(

@@ -13,6 +13,7 @@ test('tells bytes, rate and time left', () => {
 
 test('says nothing of a rate before anything came', () => {
   expect(describeProgress('a', 0, 98_400_000, 0, 500)).toBe('a: 0.0 of 98.4 MB');
+  expect(describeProgress('a', 45_000_000, 44_000_000, 0, 500)).toBe('a: 44.0 of 44.0 MB');
 });
 
 test('one line that updates itself on a terminal, at most every 100 ms', () => {

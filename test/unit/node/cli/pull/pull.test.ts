@@ -327,7 +327,7 @@ test('a file that the hub lacks is an error at once', async () => {
 
 test('the error for an unknown id lists the known ones', async () => {
   await expect(pull(options({ ids: ['openai/gpt-9'] }))).rejects.toThrow(
-    'There is no model or variant "openai/gpt-9". A page adds a model of the hub itself: models.add({ hub }). The models are: tiny. Their variants: tiny-q4.',
+    'There is no model or variant "openai/gpt-9". A page adds a model of the hub itself: models.add({ hub }). The models are: tiny. "localtext pull --help" lists their variants.',
   );
 });
 

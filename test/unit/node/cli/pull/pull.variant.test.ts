@@ -100,10 +100,9 @@ test('a model by its id downloads no unpinned weights', async () => {
   expect(await pullAll(['m'])).toBe(0);
 });
 
-test("bytes that differ from the hub's hash are refused, and the error for an unknown name lists the known ones", async () => {
+test("bytes that differ from the hub's hash are refused", async () => {
   served[`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`] = 'shxrd';
   await expect(pullAll(['tiny-f32'])).rejects.toThrow(/params_shard_0\.bin[^]*SHA-256/);
-  await expect(pullAll(['huge'])).rejects.toThrow(/no model or variant "huge"[^]*tiny-f32/);
 });
 
 test('a hub out of reach: said which, with what to do', async () => {
