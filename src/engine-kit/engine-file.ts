@@ -125,18 +125,17 @@ export async function scriptFault(url: string, error: Error): Promise<Error> {
   return error;
 }
 
-const requireEmbedderPolicy = (
-  url: string,
-  init: { signal: AbortSignal; cache: RequestCache },
-): Promise<void> =>
-  fetchFile(url, init, async ({ headers }) => {
-    if (!headers.has('cross-origin-embedder-policy'))
-      throw engineFileError(url, 'came without Cross-Origin-Embedder-Policy, and this page is isolated');
-  });
+async function requireEmbedderPolicy(url: string, init: FetchOptions): Promise<void> {
+  const headers = await fetchFile(url, init, async (response) => response.headers);
+  if (!headers.has('cross-origin-embedder-policy'))
+    throw engineFileError(url, 'came without Cross-Origin-Embedder-Policy, and this page is isolated');
+}
+
+type FetchOptions = Required<Pick<RequestInit, 'cache'>> & { signal: AbortSignal };
 
 async function fetchFile<T>(
   url: string,
-  init: { signal: AbortSignal; cache: RequestCache },
+  init: FetchOptions,
   readBody: (response: Response) => Promise<T>,
 ): Promise<T> {
   let response: Response;

@@ -6,6 +6,7 @@ import {
   check,
   chunksOf,
   completion,
+  foreignField,
   header,
   modelNotFound,
   ON_OR_OFF,
@@ -335,10 +336,7 @@ const refused: ConformanceCase[] = [
       ['structural_tag', { type: 'structural_tag' }, '`response_format`'],
     ] as const
   ).map(([name, value, instead]) =>
-    of(`${name}, of another endpoint or server`, { [name]: value }, [
-      badRequest(name, 'unsupported_value'),
-      says(instead),
-    ]),
+    of(`${name}, of another endpoint or server`, { [name]: value }, foreignField(name, instead)),
   ),
   bad('a regular expression of vLLM', { structured_outputs: { regex: 'a+' } }, 'structured_outputs.regex'),
   bad('two constraints', { guided_json: ON_OR_OFF, response_format: { type: 'json_object' } }, 'guided_json'),

@@ -71,6 +71,12 @@ export const says =
 export const badRequest = (param: string | null, code?: string | null): Fact =>
   error(400, 'invalid_request_error', param, code);
 
+/** A field of another endpoint or server is refused. @param instead what the message names for it */
+export const foreignField = (name: string, instead: string): Fact[] => [
+  badRequest(name, 'unsupported_value'),
+  says(instead),
+];
+
 export const unauthorized: Fact = (answer) => {
   error(401, 'invalid_request_error', null, 'invalid_api_key')(answer);
   says('keys.ensure()')(answer);

@@ -3,7 +3,13 @@ import { createServer } from 'node:http';
 import { expect, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { halvedLengths } from '../../../src/catalog/memory-estimate.ts';
-import { checkWasm, checkWasmStart, FileReplaced, watchWasm } from '../../../src/engine-kit/engine-file.ts';
+import {
+  checkWasm,
+  checkWasmStart,
+  FileReplaced,
+  scriptFault,
+  watchWasm,
+} from '../../../src/engine-kit/engine-file.ts';
 import { isLackOfMemory } from '../../../src/engine-kit/out-of-memory.ts';
 import { listen } from '../../support/listen.ts';
 import { never } from '../../support/never.ts';
@@ -53,6 +59,12 @@ test('a file that is missing is told of as an engine starts, and one that is bro
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   vi.setTimerTickMode('nextTimerAsync');
   await expect(watchWasm(url, never)).rejects.toThrow(/truncated/);
+});
+
+test('a script that lacks the policy of an isolated page is an error that names the policy', async () => {
+  vi.stubGlobal('crossOriginIsolated', true);
+  const { message } = await scriptFault(await serve(200, Buffer.from('{}'), 'a.js'), new Error('no start'));
+  expect(message).toMatch(/a\.js came without Cross-Origin-Embedder-Policy/);
 });
 
 test('a copy that replaces a wrong one is read whole', async () => {
