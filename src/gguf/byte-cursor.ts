@@ -33,18 +33,15 @@ export class ByteCursor {
   }
 
   u32(): number {
-    const at = this.#take(4);
-    return this.#view.getUint32(at, true);
+    return this.#view.getUint32(this.#take(4), true);
   }
 
   f32(): number {
-    const at = this.#take(4);
-    return this.#view.getFloat32(at, true);
+    return this.#view.getFloat32(this.#take(4), true);
   }
 
   f64(): number {
-    const at = this.#take(8);
-    return this.#view.getFloat64(at, true);
+    return this.#view.getFloat64(this.#take(8), true);
   }
 
   /** Unsigned number of 8 bytes. Inexact above 2^53, which no valid value exceeds. */

@@ -151,22 +151,19 @@ function requireSizes({ metadata }: Gguf, architecture: string): void {
 }
 
 /**
- * Period of the layers that see the whole context, by architecture, for files that do not give it. Source: llama.cpp's
- * `set_swa_pattern()`.
+ * Periods of the layers that see the whole context, with their architectures, for files that do not give it. Source:
+ * llama.cpp's `set_swa_pattern()`.
  */
+const PERIODS: [number, string][] = [
+  [2, 'gemma2 gpt-oss'],
+  [4, 'afmoe cohere2 cohere2moe exaone-moe exaone4 laguna llama4 mellum muse-glimmer olmo2 smallthinker'],
+  [5, 'gemma3n'],
+  [6, 'gemma3'],
+  [8, 'plamo3'],
+  [Infinity, 'lfm2'],
+];
 const FULL_LAYERS = new Map(
-  [
-    { period: 2, names: 'gemma2 gpt-oss' },
-    {
-      period: 4,
-      names:
-        'afmoe cohere2 cohere2moe exaone-moe exaone4 laguna llama4 mellum muse-glimmer olmo2 smallthinker',
-    },
-    { period: 5, names: 'gemma3n' },
-    { period: 6, names: 'gemma3' },
-    { period: 8, names: 'plamo3' },
-    { period: Infinity, names: 'lfm2' },
-  ].flatMap(({ period, names }) => names.split(' ').map((name): [string, number] => [name, period])),
+  PERIODS.flatMap(([period, names]) => names.split(' ').map((name): [string, number] => [name, period])),
 );
 
 /** Architectures in which the first layer of each period sees the whole context. In others it is the last. */
@@ -345,22 +342,16 @@ function otherUse(architecture: string, { metadata, tensors }: Gguf): string | u
   return pooling === NO_POOLING && isDense ? TOKEN_VECTORS : undefined;
 }
 
-/** @throws FormatError for tensors that llama.cpp cannot read */
-export function requireTensors(gguf: Gguf): void {
-  requireTensorTypes(gguf);
-  requireTensorLayout(gguf);
-}
-
-function requireTensorTypes({ tensors }: Gguf): void {
+/**
+ * Checks what llama.cpp requires of tensors: types that it has, unique names, no empty shapes, and no gaps.
+ * @throws FormatError for tensors that it cannot read
+ */
+export function requireTensors({ tensors, alignment }: Gguf): void {
   const unknown = tensors.find(({ type }) => !TENSOR_TYPES.has(type));
-  if (!unknown) return;
-  throw new FormatError(
-    `has a quantization that this version of llama.cpp does not have (element type ${unknown.type} of ${unknown.name})`,
-  );
-}
-
-/** Checks the layout that llama.cpp requires: unique names, no empty shapes, and tensors without gaps. */
-function requireTensorLayout({ tensors, alignment }: Gguf): void {
+  if (unknown)
+    throw new FormatError(
+      `has a quantization that this version of llama.cpp does not have (element type ${unknown.type} of ${unknown.name})`,
+    );
   const names = new Set<string>();
   let expected = 0;
   for (const tensor of tensors) {
