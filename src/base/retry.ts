@@ -33,13 +33,6 @@ export class UnreachableError extends ConnectionError {
   }
 }
 
-/** Error for a connection that broke, to a server that ignores ranges: the next attempt begins with the first byte. */
-export class NotResumableError extends ConnectionError {
-  constructor(cause: unknown) {
-    super('the connection broke, and the server cannot continue a file (byte ranges)', { cause });
-  }
-}
-
 /** Whether a retry may succeed. 501 and 505 are permanent. */
 export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502, 503, 504].includes(status);
 

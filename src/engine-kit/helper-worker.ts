@@ -26,12 +26,14 @@ export async function openHelper<Helper extends object>(
   load: Load<Helper>,
   signal: AbortSignal,
 ): Promise<HelperWorker<Helper>> {
-  const [type, other] = scriptTypes();
+  // The current script's own type first: bundlers decide it. On a busy machine Firefox sometimes hangs while it starts a
+  // second worker right after a failed first one.
+  const isOwnModule = isModule();
   try {
-    return await openAs(type, name, load, signal);
+    return await openAs(isOwnModule ? 'module' : 'classic', name, load, signal);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'worker_blocked') throw error;
-    return openAs(other, name, load, signal);
+    return openAs(isOwnModule ? 'classic' : 'module', name, load, signal);
   }
 }
 
@@ -73,13 +75,6 @@ async function openAs<Helper extends object>(
 
 const unloaded = (): ServiceError =>
   serverError('engine_crashed', 'The model was unloaded while it ran this request. Try again.');
-
-/**
- * Worker types to try, the current script's own type first; bundlers decide it. The order matters: on a busy
- * machine Firefox sometimes hangs while it starts a second worker right after a failed first one.
- */
-const scriptTypes = (): [WorkerType, WorkerType] =>
-  isModule() ? ['module', 'classic'] : ['classic', 'module'];
 
 /** Modules may not call importScripts(). */
 function isModule(): boolean {

@@ -3,7 +3,7 @@ import { availabilityOf, type Availability } from './availability.ts';
 import { Conversation, toV1Messages } from './conversation.ts';
 import { toCoreOptions, toCreateOptions, type CreateOptions } from './create-options.ts';
 import { isActive, isPolicyAllowed } from './document-policy.ts';
-import { DownloadMonitor } from './download-monitor.ts';
+import { reportTo, type ReportShare } from './download-monitor.ts';
 import { invalidState, notAllowed, notSupported, promptException, quotaExceeded } from './exceptions.ts';
 import { Session, type SessionParts } from './session.ts';
 import type { V1Client } from './v1-client.ts';
@@ -34,8 +34,8 @@ export const defineLanguageModel = (client: V1Client): LanguageModelClass =>
       const { monitor, signal = new AbortController().signal } = created;
       signal.throwIfAborted();
       if (!isPolicyAllowed()) throw notAllowed('The Permissions Policy does not allow `language-model`.');
-      const progress = new DownloadMonitor(monitor, signal);
-      const prepared = prepare(client, created, progress, signal);
+      const report = reportTo(monitor, signal);
+      const prepared = prepare(client, created, report, signal);
       return new LanguageModel({ ...(await abortable(prepared, signal)), signal });
     }
   };
@@ -44,10 +44,10 @@ export const defineLanguageModel = (client: V1Client): LanguageModelClass =>
 async function prepare(
   client: V1Client,
   { initialPrompts, ...options }: CreateOptions,
-  progress: DownloadMonitor,
+  report: ReportShare,
   signal: AbortSignal,
 ): Promise<SessionParts> {
-  await load(client, options, progress, signal);
+  await load(client, options, report, signal);
   try {
     const { contextLength: contextWindow } = await client.describe();
     const parts = { client, options, contextWindow };
@@ -64,7 +64,7 @@ async function prepare(
 async function load(
   client: V1Client,
   options: Omit<CreateOptions, 'initialPrompts'>,
-  progress: DownloadMonitor,
+  report: ReportShare,
   signal: AbortSignal,
 ): Promise<void> {
   const availability = await availabilityOf(client, options);
@@ -72,7 +72,7 @@ async function load(
     throw notSupported(`No model ${client.model} takes this here. GET /v1/models lists what there is.`);
   if (availability === 'downloadable' && navigator.userActivation?.hasBeenActive === false)
     throw notAllowed('The model must be downloaded: call `create()` after a click or a key.');
-  progress.report(0);
+  report(0);
   let isDownloaded = availability === 'available';
   /** Bytes that an earlier download has stored. */
   let storedBytes: number | null = null;
@@ -80,11 +80,11 @@ async function load(
     await client.load(signal, ({ phase, loadedBytes, totalBytes }) => {
       if (phase !== 'download') isDownloaded = true;
       else if (totalBytes > (storedBytes ??= loadedBytes))
-        progress.report((loadedBytes - storedBytes) / (totalBytes - storedBytes));
+        report((loadedBytes - storedBytes) / (totalBytes - storedBytes));
     });
   } catch (error) {
     const { message } = error as Error;
     throw new DOMException(message, isDownloaded ? 'OperationError' : 'NetworkError');
   }
-  progress.report(1);
+  report(1);
 }

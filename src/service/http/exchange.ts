@@ -141,10 +141,8 @@ function originOf({ id, client, request: { headers } }: Exchange, isStreamed: bo
  * Aborts with the first of the signals, until stopped. Chromium keeps a result of `AbortSignal.any`, and all
  * that its listeners hold, while one of the signals may still abort.
  */
-export function followSignals(
-  signals: readonly AbortSignal[],
-  abort = new AbortController(),
-): { abort: AbortController; stop(): void } {
+export function followSignals(signals: readonly AbortSignal[]): { abort: AbortController; stop(): void } {
+  const abort = new AbortController();
   const onAbort = ({ target }: { target: unknown }): void => abort.abort((target as AbortSignal).reason);
   for (const signal of signals) {
     signal.addEventListener('abort', onAbort);

@@ -1,11 +1,11 @@
 import type { WeightFile } from '#catalog';
 import {
+  ConnectionError,
   ServiceError,
   Mutex,
   IdleTimeout,
   isQuotaError,
   isTransient,
-  NotResumableError,
   reach,
   TransientStatusError,
   UnreachableError,
@@ -16,6 +16,9 @@ import { downloadFailed, sizeDiffers, unavailable, webPage, wrongHash } from './
 import { discardPartial, PartialFile } from './partial-file.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Of a connection that broke, to a server that ignores ranges: the next attempt begins with the first byte. */
+const NOT_RESUMABLE = 'the connection broke, and the server cannot continue a file (byte ranges)';
 
 /** Number of connections per file, as one often does not use the full bandwidth. */
 const CONNECTIONS = 4;
@@ -257,7 +260,7 @@ class Download {
       if (received !== null && headers.get('content-length') === String(received))
         throw sizeDiffers(this.#file, `has ${received} bytes`);
       const hasBroken = received !== null || error instanceof TypeError;
-      throw hasBroken && chunkCount > 1 ? new NotResumableError(error) : error;
+      throw hasBroken && chunkCount > 1 ? new ConnectionError(NOT_RESUMABLE, { cause: error }) : error;
     }
     if (last === chunkCount - 1 && !(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
   }
