@@ -26,7 +26,8 @@ export function completionRequest(
     ...(constraint && constrain(constraint)),
     // 0 would turn log probabilities off. `LlamaReplyReader` drops the extra one.
     ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
-    ...omitNulls({ n_predict: maxTokens, preserved_tokens: shownTokens }),
+    // llama.cpp reads the lowest 32 bits.
+    ...omitNulls({ n_predict: maxTokens && Math.min(maxTokens, 2 ** 31 - 1), preserved_tokens: shownTokens }),
     cache_prompt: true,
     timings_per_token: true,
   };

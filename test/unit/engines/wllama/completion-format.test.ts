@@ -11,8 +11,9 @@ import {
 const completion = { prompt: 'Once' };
 const sampling = { temperature: 1, topP: 1 };
 
-test('a variant without settings gets nothing beyond OpenAI’s parameters', () => {
-  expect(completionRequest(completion, sampling, {})).toMatchObject({
+test('a variant without settings gets nothing beyond OpenAI’s parameters, and numbers in 32 bits', () => {
+  expect(completionRequest({ ...completion, maxTokens: 2 ** 32 + 1 }, sampling, {})).toMatchObject({
+    n_predict: 2 ** 31 - 1,
     temperature: 1,
     top_p: 1,
     top_k: 0,
