@@ -234,7 +234,7 @@ const refused: ConformanceCase[] = [
     badRequest('messages[0].content[0]'),
     says('must be an object'),
   ]),
-  of('a part not known', { messages: [user([{ type: 'smell' }])] }, [
+  of('a part not known', { messages: [user([{ type: 'input_audio' }])] }, [
     badRequest('messages[0].content[0].type'),
     says('one of "text", "image_url", but'),
   ]),

@@ -8,8 +8,7 @@ type ImageDetail = string | null | undefined;
 type ImagePart = { type: string } & (
   { image_url: string; detail?: ImageDetail } | { image_url: { url: string; detail?: ImageDetail } }
 );
-type Part =
-  { type: string; text: string } | { type: 'refusal'; refusal: string } | ImagePart | { type: string };
+type Part = { type: string; text: string } | { type: 'refusal'; refusal: string } | ImagePart;
 type Content = string | readonly Part[];
 
 /**
@@ -49,6 +48,8 @@ export const toText = (content: Content, at: string, textType: 'text' | 'input_t
 function textOf(part: Part, param: string, textType: string): string {
   if ('text' in part) return part.text;
   if ('refusal' in part) return part.refusal;
-  const hint = 'image_url' in part ? '. Images go into messages of the role `user`' : '';
-  throw unsupported(`${param}.type`, `must be "${textType}" here${hint}`);
+  throw unsupported(
+    `${param}.type`,
+    `must be "${textType}" here. Images go into messages of the role \`user\``,
+  );
 }

@@ -29,17 +29,8 @@ const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: z.string(), detail: text }),
 });
-/**
- * Content parts that OpenAI accepts and the models here do not. They match the schema, so that the error can
- * name them.
- */
-const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
 
-const anyPart = z.discriminatedUnion(
-  'type',
-  [textPart, imagePart, otherPart],
-  typesError('"text", "image_url"'),
-);
+const anyPart = z.discriminatedUnion('type', [textPart, imagePart], typesError('"text", "image_url"'));
 const textParts = textOrParts(anyPart);
 /**
  * Content that may be empty: clients send no parts for a function without a result, or for a message that

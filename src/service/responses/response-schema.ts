@@ -47,15 +47,10 @@ const imagePart = z.object({
   image_url: z.string(),
   detail: text,
 });
-/**
- * Content parts that OpenAI accepts and the models here do not. They match the schema, so that the error can
- * name them.
- */
-const otherPart = z.object({ type: z.enum(['input_file', 'input_audio']) });
 
 const part = z.discriminatedUnion(
   'type',
-  [textPart, refusalPart, imagePart, otherPart],
+  [textPart, refusalPart, imagePart],
   typesError('"input_text", "input_image", "output_text", "refusal"'),
 );
 const message = messageItem(textOrParts(part, 0));
