@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 import { contentSecurity, publicFiles } from './scripts/playground-plugins.ts';
+import { workerChunks } from './scripts/lib/shared-chunks.mjs';
 import localtext from './src/node/vite-plugin/vite-plugin.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
@@ -49,14 +50,24 @@ export default defineConfig(({ mode }) => ({
     rolldownOptions: {
       // They concern contributors, and `npm start` prints warnings.
       checks: { bundlerTimings: false, ineffectiveDynamicImport: false },
-      // A visit waits for every request: all that the first paint takes is one script. The tests' pages share its parts.
+      // A visit waits for every request: all that the first paint takes is one script, all other views are one, without
+      // their libraries. The tests' pages share its parts.
       ...(!TEST_MODES.has(mode) && {
         output: {
           codeSplitting: {
-            groups: [{ name: 'app', test: /\/playground\/(app\.tsx|styles\/index\.css)$/ }],
+            groups: [
+              { name: 'app', tags: ['$initial'] },
+              {
+                name: 'views',
+                test: /\/playground\/(?!markdown\/|embeddings\/draw-map)/,
+                includeDependenciesRecursively: false,
+              },
+              { name: 'page', test: /^(?!.*node_modules).*\/src\// },
+            ],
           },
         },
       }),
     },
   },
+  worker: { rolldownOptions: { output: { codeSplitting: workerChunks } } },
 }));

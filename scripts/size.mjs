@@ -24,7 +24,7 @@ const parts = {
   ],
   'service worker': ['dist/static/localtext-sw.js'],
   'service worker with servers': ['dist/static/localtext-sw-servers.js'],
-  ...(existsSync(PLAYGROUND) && { "playground's first script": [chunk(PLAYGROUND, 'app')] }),
+  ...(existsSync(PLAYGROUND) && { "playground's first script": [chunk(PLAYGROUND, 'index')] }),
 };
 
 const recorded = JSON.parse(readFileSync(RECORD, 'utf8'));

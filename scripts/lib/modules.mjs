@@ -1,6 +1,8 @@
 import { rolldown } from 'rolldown';
 import { viteImportGlobPlugin } from 'rolldown/experimental';
 
+import { workerChunks } from './shared-chunks.mjs';
+
 /** One bundle an environment: none loads code of another. */
 const bundles = {
   page: { index: 'src/index.ts' },
@@ -43,6 +45,7 @@ export async function buildModules() {
       format: 'esm',
       // A service worker cannot load code later, so its dynamic imports are inlined.
       ...(name === 'sw' && { codeSplitting: false }),
+      ...(name === 'worker' && { codeSplitting: workerChunks }),
       // For frameworks that render on a server: hooks and context are for the page.
       banner: name === 'react' ? `'use client';` : '',
       chunkFileNames: ({ moduleIds }) =>

@@ -3,6 +3,8 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { rolldown } from 'rolldown';
 import { build, defaultClientConditions } from 'vite';
 
+import { workerChunks } from './shared-chunks.mjs';
+
 /**
  * Builds the files for sites without a bundler. Requires `buildModules()`.
  * @returns {Promise<string[]>} paths of all modules that went in
@@ -31,7 +33,7 @@ export async function buildStatic() {
       plugins: () => [seen, webLlm],
       rolldownOptions: {
         external: [WEB_LLM],
-        output: { ...names, entryFileNames: 'localtext/[name]-[hash].js' },
+        output: { ...names, entryFileNames: 'localtext/[name]-[hash].js', codeSplitting: workerChunks },
       },
     },
     build: {
