@@ -96,10 +96,13 @@ const rounded = ({ word, start, end }: TimedWord) => ({ word, start: round(start
 
 /** Formats a cue. An arrow in the text would end the line of times, and an empty line the cue. */
 const cue = ({ start, end, text }: Cue, point: ',' | '.'): string =>
-  `${clock(start, point)} --> ${clock(end, point)}\n${text
-    .trim()
-    .replaceAll('-->', '->')
-    .replaceAll(/\s*[\r\n]\s*/g, '\n')}\n\n`;
+  `${clock(start, point)} --> ${clock(end, point)}\n${linesOf(text).join('\n').replaceAll('-->', '->')}\n\n`;
+
+const linesOf = (text: string): string[] =>
+  text
+    .split(/[\r\n]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 /** Maximum time of a cue: 99 hours. Players read no longer one, nor one before the start, which a server may send. */
 const MAX_CUE_MS = 359_999_999;
