@@ -1,4 +1,4 @@
-import { invalidField, readJson } from '#base';
+import { invalidField, readJson, type ServiceError } from '#base';
 import type { SchemaPart } from '#jobs';
 import type { SchemaObject } from './forms.ts';
 import { JsonGrammar } from './json-grammar.ts';
@@ -43,7 +43,6 @@ function compile(
   const original = readJson(schemaText) as SchemaObject;
   const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), original);
   const whole = (parts.find((part) => part.strict) ?? parts[0] ?? WHOLE).param;
-  let fault = { param: whole, why: 'its grammar would be too large. Simplify the schema' };
   for (const looseness of LOOSENESS) {
     const context = new SchemaContext(schema, parts, looseness);
     try {
@@ -51,14 +50,17 @@ function compile(
       const gbnf = grammar.print(schema);
       if (gbnf !== null) return { gbnf, loosened: [...context.loosenedPlaces] };
       const place = context.lastPlace(grammar.impossible(schema)) ?? whole;
-      fault = { param: place, why: 'no value fits its keywords. Correct them' };
+      throw unenforceable(place, 'no value fits its keywords. Correct them');
     } catch (cause) {
       // A pattern may be nested too deeply for the stack.
       if (!(cause instanceof TooCostlyError || cause instanceof RangeError)) throw cause;
     }
   }
-  throw invalidField(fault.param, `cannot be enforced: ${fault.why}`, 'invalid_json_schema');
+  throw unenforceable(whole, 'its grammar would be too large. Simplify the schema');
 }
+
+const unenforceable = (param: string, why: string): ServiceError =>
+  invalidField(param, `cannot be enforced: ${why}`, 'invalid_json_schema');
 
 function withPointersAt(
   schema: SchemaObject,

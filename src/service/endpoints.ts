@@ -27,7 +27,7 @@ const post = (path: string, label: string) => ({ method: 'POST', path, isMetered
 const job = <S extends Sample>(path: string, label: string, sample: S) => ({ ...post(path, label), sample });
 const text = <S extends Sample>(path: string, label: string, sample: S) =>
   ({ ...job(path, label, sample), streams: true }) as const;
-const stored = (method: 'GET' | 'DELETE', path: string) =>
+const stored = (method: Endpoint['method'], path: string) =>
   ({ method, path, isMetered: false, label: 'stored response' }) as const;
 
 /**
@@ -50,6 +50,7 @@ export const ENDPOINTS = {
   retrieveResponse: stored('GET', RESPONSE),
   deleteResponse: stored('DELETE', RESPONSE),
   listInputItems: stored('GET', '/v1/responses/:id/input_items'),
+  cancelResponse: stored('POST', '/v1/responses/:id/cancel'),
   transcription: post('/v1/audio/transcriptions', 'transcription'),
   translation: post('/v1/audio/translations', 'translation'),
   speech: post('/v1/audio/speech', 'speech'),

@@ -22,6 +22,7 @@ import { addCommonHeaders } from './http/response.ts';
 import { listModels, retrieveModel } from './model-list/models.ts';
 import { createRerank } from './rerank/rerank.ts';
 import {
+  cancelResponse,
   countResponseTokens,
   createResponse,
   deleteResponse,
@@ -67,6 +68,7 @@ const ANSWERS: Record<EndpointName, Answer> = {
   retrieveResponse,
   deleteResponse,
   listInputItems,
+  cancelResponse,
   transcription: (exchange) => createTranscription(exchange, 'transcribe'),
   translation: (exchange) => createTranscription(exchange, 'translate'),
   speech: withBody(RULES.speech, createSpeech),

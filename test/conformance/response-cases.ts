@@ -240,6 +240,7 @@ export const responseCases: ConformanceCase[] = [
   of('streamed, a 400 is a status', { stream: true, temperature: 3 }, badRequest('temperature')),
   bad('no input', { input: undefined }, 'input', 'missing_required_parameter'),
   bad('an empty input', { input: [] }, 'input', 'missing_required_parameter'),
+  of('reasoning alone', { input: [{ type: 'reasoning' }] }, badRequest('input'), says('1 message or call')),
   of('an item not known', { input: [{ type: 'smell' }] }, badRequest('input[0].type'), says('"reasoning"')),
   bad('a role not known', { input: [{ role: 'owner', content: 'a' }] }, 'input[0].role'),
   bad(
@@ -381,6 +382,7 @@ export const responseCases: ConformanceCase[] = [
   bad('a format not known', { text: { format: { type: 'xml' } } }, 'text.format.type'),
   of('a model not known', { model: 'gpt-99' }, modelNotFound),
   raw('one that there is not', { path: `${path}/resp_none` }, notFound),
+  raw('cancelling one that there is not', { path: `${path}/resp_none/cancel`, json: {} }, notFound),
   raw('compacting', { path: `${path}/compact`, json: base }, notFound),
   raw('deleting one that there is not', { path: `${path}/resp_none`, method: 'DELETE' }, notFound),
   raw('its items, where there is not', { path: `${path}/resp_none/input_items` }, notFound),

@@ -63,6 +63,7 @@ const streamedCall =
         ({ delta }) => (delta['tool_calls'] as (Partial<Call> & { index: number })[] | undefined) ?? [],
       );
     const [first, ...rest] = pieces;
+    expect(chunksOf(answer)[0]?.choices[0]?.delta['content']).toBeNull();
     expect(first).toMatchObject({ index: 0, type: 'function', function: { name: 'light', arguments: '' } });
     expect(first?.id).toMatch(/^[A-Za-z0-9]{9}$/);
     expect(rest.every(({ id }) => id === undefined)).toBe(true);

@@ -1,6 +1,7 @@
 import type OpenAI from 'openai';
 import type { TokenLogprob } from '#jobs';
 import type { ChoiceCall, ChoiceWriter } from '../generation/choices.ts';
+import type { Generation } from '../generation/generation.ts';
 import type { ToolName } from '../tools/tool-function.ts';
 import type { ChoiceEvent, FinishReason } from '../reply-parts.ts';
 
@@ -48,7 +49,7 @@ type DeepPartial<Value> = Value extends object ? { [Key in keyof Value]?: DeepPa
  * @param isLegacy the request has `functions`, and the answer `function_call`
  */
 export function chatWriter(
-  hasLogprobs: boolean,
+  { topLogprobs, tools }: Generation,
   isLegacy: boolean,
 ): ChoiceWriter<OpenAI.ChatCompletion, OpenAI.ChatCompletionChunk> {
   /** Kinds of the tools that are called, by choice and call. */
@@ -89,8 +90,11 @@ export function chatWriter(
     part(event) {
       const { index } = event;
       switch (event.type) {
-        case 'accepted':
-          return choice(index, { role: 'assistant', content: '', refusal: null }, hasLogprobs ? [] : null);
+        case 'accepted': {
+          // Clients begin a text at an empty one, also before a call.
+          const delta = { role: 'assistant', content: tools ? null : '', refusal: null } as const;
+          return choice(index, delta, topLogprobs === null ? null : []);
+        }
         case 'text': {
           const { text: content, logprobs } = event;
           return choice(index, { content }, logprobs.length > 0 ? logprobs : null);

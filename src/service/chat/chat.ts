@@ -16,7 +16,7 @@ export async function createChatCompletion(exchange: Exchange, request: ChatBody
   const generation = toGeneration(exchange, request);
   const includeUsage = toIncludeUsage(request);
   const run = await admitGeneration(exchange, generation, request.stream === true);
-  const writer = chatWriter(generation.topLogprobs !== null, request.functions != null);
+  const writer = chatWriter(generation, request.functions != null);
   return answerCompletion(run, writer, includeUsage);
 }
 

@@ -95,7 +95,7 @@ async function readRequest(exchange: Exchange, body: ResponseBody, input: unknow
 
 function requireItems(conversation: ChatMessage[]): ChatMessage[] {
   if (conversation.length > 0) return conversation;
-  const rule = 'must have at least 1 item, or follow a `previous_response_id`';
+  const rule = 'must have at least 1 message or call, or follow a `previous_response_id`';
   throw invalidField('input', rule, 'missing_required_parameter');
 }
 
@@ -201,6 +201,15 @@ export async function listInputItems(exchange: Exchange, id: string): Promise<Re
   const page = { object: 'list', data, ...ids, has_more: start + limit < items.length };
   // Schemas and data in items keep their numbers.
   return textResponse(exchange, writeJson(page), JSON_TYPE);
+}
+
+/** POST /v1/responses/{id}/cancel: a 400, as for each response of OpenAI's that is not in the background. */
+export async function cancelResponse(exchange: Exchange, id: string): Promise<never> {
+  if (!openStream(exchange, id)) await requireResponse(exchange, id);
+  throw requestError(
+    400,
+    'Only background responses can be cancelled, and they are not supported. Abort the request.',
+  );
 }
 
 async function requireResponse(exchange: Exchange, id: string): Promise<StoredResponse> {

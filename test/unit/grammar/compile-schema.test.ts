@@ -438,7 +438,8 @@ test('a schema without values is refused by its place', () => {
     [{ type: 'array', items: holder, minItems: 1 }, '.items.properties.b'],
   ] as const) {
     const schema = { type: 'object', properties: { next: inner }, required: ['next'] };
-    expect(() => compile(schema)).toThrow(`.properties.next${place}\` cannot be enforced: no value fits`);
+    for (const strict of [true, false])
+      expect(() => compile(schema, strict)).toThrow(`.next${place}\` cannot be enforced: no value fits`);
   }
 });
 

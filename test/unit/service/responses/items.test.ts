@@ -170,12 +170,13 @@ test.each(['before', 'after'])(
       { type: 'item_reference' as const, id },
       { role: 'user' as const, content: 'Go on.' },
     ];
+    const [response = ''] = /resp_[\w-]+/.exec(events) ?? [];
+    await expect(client.responses.cancel(response)).rejects.toThrow('400 Only background responses');
     await client.responses.create({ model, input });
     expect(promptOf(engine)).toEqual([
       { role: 'assistant', content: expect.stringMatching(/^Hello/) as string },
       { role: 'user', content: 'Go on.' },
     ]);
-    const [response = ''] = /resp_[\w-]+/.exec(events) ?? [];
     await client.responses.create({ model, input: 'Go on.', previous_response_id: response });
     expect(promptOf(engine)[1]).toEqual({
       role: 'assistant',
