@@ -76,12 +76,18 @@ export function ChatView() {
 
   return (
     <div class={`chat ${panelOpen.value && isWide.value ? 'chat-with-panel' : ''}`}>
+      <ChatHead
+        settingsOpen={isWide.value ? panelOpen.value : dialog.value === 'settings'}
+        onSettings={toggleSettings}
+        onHistory={() => (dialog.value = 'history')}
+      />
+      {/* It follows its button in the order of the Tab key. */}
+      {isWide.value && panelOpen.value && (
+        <aside class="chat-panel" aria-label="Settings">
+          <SettingsPanel settings={settings} />
+        </aside>
+      )}
       <section class={`chat-column ${overClass}`} aria-label="Conversation" {...handlers}>
-        <ChatHead
-          settingsOpen={isWide.value ? panelOpen.value : dialog.value === 'settings'}
-          onSettings={toggleSettings}
-          onHistory={() => (dialog.value = 'history')}
-        />
         {empty ? <Welcome onSettings={toggleSettings} /> : <Transcript key={conversation.value.id} />}
         <div class="chat-foot">
           <UnloadNote model={model} />
@@ -93,11 +99,6 @@ export function ChatView() {
           <Composer />
         </div>
       </section>
-      {isWide.value && panelOpen.value && (
-        <aside class="chat-panel" aria-label="Settings">
-          <SettingsPanel settings={settings} />
-        </aside>
-      )}
       {dialog.value === 'settings' && (
         <Dialog title="Settings" side onClose={close}>
           <SettingsPanel settings={settings} />

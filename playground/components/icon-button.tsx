@@ -21,15 +21,16 @@ export function IconButton({
   pressed,
 }: Props) {
   return (
+    // Not `disabled`, which would take the focus from it when a press leaves nothing more to do.
     <button
       type="button"
       class={`icon-button ${small ? 'icon-button-small' : ''}`}
       aria-label={label}
       title={label}
-      disabled={disabled}
+      aria-disabled={disabled}
       aria-expanded={expanded}
       aria-pressed={pressed}
-      onClick={onClick}
+      onClick={disabled ? undefined : onClick}
     >
       <Icon name={icon} />
     </button>

@@ -62,6 +62,8 @@ async function inSettings(group: string, change: (panel: Locator) => Promise<unk
   const button = page.getByRole('button', { name: 'Settings' });
   await button.click();
   const panel = page.locator('.settings-panel');
+  await button.press('Tab');
+  await expect(panel.locator(':focus').count()).resolves.toBe(1);
   await panel.locator('summary', { hasText: group }).click();
   await change(panel);
   await button.click();
@@ -153,6 +155,7 @@ test('an edit is another version, with its own replies; both go out and come bac
   await versions(user).getByRole('button', { name: 'Earlier version' }).click();
   await page.locator('.bubble', { hasText: 'Say one.' }).waitFor();
   await expect(replies().first().locator('.markdown').textContent()).resolves.toBe(first);
+  await expect(focusedLabel()).resolves.toBe('Earlier version');
 
   await page.getByRole('button', { name: 'Conversations' }).click();
   const downloading = page.waitForEvent('download');
@@ -333,8 +336,11 @@ test('models: once the hub is allowed, sizes are shown and nothing is loaded wit
   });
   await page.goto(`${siteUrl}/#/models`);
   await page.getByText('amber-phoenix-4 up to 550 MB').waitFor();
+  expect(files).toEqual([]);
+  const probe = page.waitForRequest('https://huggingface.co/api/models?limit=1');
   await page.getByRole('button', { name: 'Allow the model hub' }).click();
-  await page.getByRole('button', { name: 'Use this site’s weights only' }).waitFor();
+  await page.getByText('sees each start of this page').waitFor();
+  await probe;
   files.length = 0;
   await page.goto(`${siteUrl}/#/chat`);
   await page.getByRole('button', { name: /^(Load amber-phoenix-4|Download .+ and start)$/ }).waitFor();
