@@ -51,8 +51,8 @@ export async function findEngine(
   const ways: Ways = {
     openPort() {
       const { port1, port2 } = new MessageChannel();
+      listen(port1);
       if (isOver) dismiss(port1);
-      else listen(port1);
       return port2;
     },
     openDirect: () => listen(openDirect(scope)),
@@ -64,10 +64,8 @@ export async function findEngine(
     timer = setTimeout(() => offer(true), backoff(offers++, OFFERS));
     transport.offer(ways, again).catch(fail);
   };
-  const deadline = setTimeout(
-    () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail),
-    deadlineMs,
-  );
+  const giveUp = () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail);
+  const deadline = setTimeout(giveUp, deadlineMs);
   let kept: RequesterPort | undefined;
   try {
     signal.throwIfAborted();
@@ -93,8 +91,9 @@ function openDirect(scope: string): BroadcastChannel {
   return port;
 }
 
-/** Dismisses a worker that has taken the port, or takes it later: it must not wait for a question. */
+/** Dismisses a worker that has taken the port, or takes it later: it must not wait for a question. Once: a closed BroadcastChannel throws. */
 function dismiss(port: RequesterPort): void {
+  if (!port.onmessage) return;
   port.onmessage = null;
   port.postMessage({ type: 'cancel' });
   port.close();

@@ -1,7 +1,7 @@
 import type { EngineTransport, Ways } from '../../../src/link/engine-connection.ts';
-import type { RequesterMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
+import type { RequesterMessage, EngineMessage, EnginePort } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent } from '../../../src/jobs/chat.ts';
-import { LEADER_EXIT_CHANNEL } from '../../../src/protocol/discovery.ts';
+import { LEADER_EXIT_CHANNEL, listenDirectly } from '../../../src/protocol/discovery.ts';
 import type { ErrorCode } from '../../../src/base/errors/error-codes.ts';
 import { engineLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
@@ -25,8 +25,10 @@ export class FakeLeader implements EngineTransport {
   linked = 0;
   /** Imitates a worker that computes: it takes no port from its link. */
   busy = false;
+  /** Imitates a page that passes no ports on. */
+  isDirect = false;
   readonly #onQuestion: (port: FakePort) => void;
-  #ports: MessagePort[] = [];
+  #ports: Pick<EnginePort, 'close'>[] = [];
   #die: () => void = () => {};
 
   constructor(locks: FakeLocks, onQuestion: (port: FakePort) => void) {
@@ -40,8 +42,13 @@ export class FakeLeader implements EngineTransport {
     );
   }
 
-  offer(ways: Pick<Ways, 'openPort'>): Promise<void> {
+  offer(ways: Ways): Promise<void> {
     this.offers++;
+    if (this.isDirect) {
+      this.#ports.push(listenDirectly('/', (port) => this.#accept(port)));
+      ways.openDirect();
+      return Promise.resolve();
+    }
     const { port1, port2 } = new MessageChannel();
     this.#ports.push(port1);
     port1.onmessage = ({ ports: [next] }: MessageEvent) => {
@@ -53,16 +60,15 @@ export class FakeLeader implements EngineTransport {
     return Promise.resolve();
   }
 
-  #accept(port: MessagePort, link?: MessagePort): void {
+  #accept(port: EnginePort, link?: MessagePort): void {
     this.#ports.push(port);
     const heard: RequesterMessage[] = [];
     const send = (message: EngineMessage): void => port.postMessage(message);
-    port.addEventListener('message', ({ data }: MessageEvent<RequesterMessage>) => {
+    port.onmessage = ({ data }: MessageEvent<RequesterMessage>) => {
       heard.push(data);
       if (data.type === 'credit' || data.type === 'cancel') return;
       this.#onQuestion({ question: data, heard, send });
-    });
-    port.start();
+    };
     const message: EngineMessage = { type: 'connected', version: this.version, epoch: this.epoch };
     if (link) port.postMessage({ ...message, link }, [link]);
     else send(message);

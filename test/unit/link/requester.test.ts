@@ -216,13 +216,13 @@ describe('a chat', () => {
     });
   });
 
-  it.each(['abort', 'return'] as const)('tells the engine to stop on %s', async (way) => {
+  it.each(['abort', 'return', 'abort past the page'])('tells the engine to stop on %s', async (way) => {
     const client = setUp();
     let port: FakePort | null = null;
     lead((asked) => {
       port = asked;
       asked.send(accepted());
-    });
+    }).isDirect = way === 'abort past the page';
     const abort = new AbortController();
     const iterator = client.run(HELLO, ask('r2', abort.signal))[Symbol.asyncIterator]();
     await iterator.next();
@@ -231,8 +231,8 @@ describe('a chat', () => {
       abort.abort(new Error('left'));
       await expect(iterator.next()).rejects.toThrow('left');
     }
-    await tick();
-    expect(port).toMatchObject({ heard: [{ type: 'job' }, { type: 'cancel' }] });
+    const heard = [{ type: 'job' }, { type: 'cancel' }];
+    await expect.poll(() => port).toMatchObject({ heard });
     expect(locks.heldNames()).not.toContain(requestLock('/', 'r2'));
   });
 });
