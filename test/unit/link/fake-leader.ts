@@ -33,21 +33,15 @@ export class FakeLeader implements EngineTransport {
 
   constructor(locks: FakeLocks, onQuestion: (port: FakePort) => void) {
     this.#onQuestion = onQuestion;
-    void locks.manager.request(
-      engineLock(this.epoch),
-      () =>
-        new Promise<void>((resolve) => {
-          this.#die = resolve;
-        }),
-    );
+    const held = new Promise<void>((resolve) => (this.#die = resolve));
+    void locks.manager.request(engineLock(this.epoch), () => held);
   }
 
-  offer(ways: Ways): Promise<void> {
+  async offer(ways: Ways): Promise<void> {
     this.offers++;
     if (this.isDirect) {
       this.#ports.push(listenDirectly('/', (port) => this.#accept(port)));
-      ways.openDirect();
-      return Promise.resolve();
+      return ways.openDirect();
     }
     const { port1, port2 } = new MessageChannel();
     this.#ports.push(port1);
@@ -57,7 +51,6 @@ export class FakeLeader implements EngineTransport {
       this.#accept(next);
     };
     this.#accept(ways.openPort(), port2);
-    return Promise.resolve();
   }
 
   #accept(port: EnginePort, link?: MessagePort): void {
