@@ -20,48 +20,33 @@ const END = 'end-onnx';
 
 const good = tinyModel();
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
-const half = (name: string): TinyFiles => ({ [name]: (good[name] ?? utf8('')).slice(0, 100) });
-const changed = (name: string, change: (value: Record<string, unknown>) => object): TinyFiles => ({
-  [name]: utf8(JSON.stringify(change(JSON.parse(new TextDecoder().decode(good[name])) as never))),
-});
-
-/** A normalizer whose expression never ends on a text with that word. */
-const endlessOn = (word: string) => ({
-  type: 'Sequence',
-  normalizers: [
+const half = (name: string, bytes = 100): TinyFiles => ({ [name]: (good[name] ?? utf8('')).slice(0, bytes) });
+const NO_GRAPH = 'onnx/model.onnx cannot be run with its config by ONNX Runtime';
+/** A tokenizer with a normalizer whose expression never ends on a text with that word. */
+const endlessOn = (word: string): TinyFiles => {
+  const normalizers = [
     { type: 'Replace', pattern: { String: word }, content: `${'a'.repeat(40)}b` },
     { type: 'Replace', pattern: { Regex: '(a+)+$' }, content: '' },
-  ],
-});
-const trap: TinyFiles = changed('tokenizer.json', (tokenizer) => ({
-  ...tokenizer,
-  normalizer: endlessOn('lamp'),
-}));
+  ];
+  const tokenizer = JSON.parse(new TextDecoder().decode(good['tokenizer.json'])) as object;
+  return {
+    'tokenizer.json': utf8(JSON.stringify({ ...tokenizer, normalizer: { type: 'Sequence', normalizers } })),
+  };
+};
+const trap = endlessOn('lamp');
 
-/** What is wrong with each, and what the error says. All have the hashes that the catalog names. */
-const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
-  'config-cut': { files: half('config.json'), says: /config-cut\/config\.json is not JSON, or cut short/ },
-  'tokenizer-cut': {
-    files: half('tokenizer.json'),
-    says: /tokenizer-cut\/tokenizer\.json is not JSON, or cut short/,
-  },
-  'tokenizer-none': { files: { 'tokenizer.json': utf8('[]') }, says: /tokenizer\.json is not a JSON object/ },
+/** What is wrong with each, and what the error says of it. All have the hashes that the catalog names. */
+const faults: Record<string, { files: TinyFiles; says: string }> = {
+  'config-cut': { files: half('config.json'), says: 'config.json is not JSON, or cut short' },
+  'tokenizer-cut': { files: half('tokenizer.json'), says: 'tokenizer.json is not JSON, or cut short' },
+  'tokenizer-none': { files: { 'tokenizer.json': utf8('[]') }, says: 'tokenizer.json is not a JSON object' },
   'tokenizer-other': {
     files: { 'tokenizer.json': utf8('{"model":{"type":"Nonsense"}}') },
-    says: /tokenizer-other\/tokenizer\.json is not a tokenizer/,
+    says: 'tokenizer.json is not a tokenizer',
   },
-  'tokenizer-endless': {
-    files: changed('tokenizer.json', (tokenizer) => ({ ...tokenizer, normalizer: endlessOn('a') })),
-    says: /tokenizer-endless\/tokenizer\.json was not read within 20 s/,
-  },
-  'graph-cut': {
-    files: { 'onnx/model.onnx': (good['onnx/model.onnx'] ?? utf8('')).slice(0, 3000) },
-    says: /graph-cut\/onnx\/model\.onnx cannot be run with its config by ONNX Runtime/,
-  },
-  'graph-none': {
-    files: { 'onnx/model.onnx': utf8('<!doctype html>') },
-    says: /graph-none\/onnx\/model\.onnx cannot be run with its config by ONNX Runtime/,
-  },
+  'tokenizer-endless': { files: endlessOn('a'), says: 'tokenizer.json was not read within 20 s' },
+  'graph-cut': { files: half('onnx/model.onnx', 3000), says: NO_GRAPH },
+  'graph-none': { files: { 'onnx/model.onnx': utf8('<!doctype html>') }, says: NO_GRAPH },
 };
 
 beforeAll(async () => {
@@ -102,7 +87,7 @@ test('a truncated, false or wrong file is named in the error, and all other mode
   expect(before).toHaveLength(16);
   expect(Math.hypot(...before)).toBeCloseTo(1, 5);
   for (const [name, { says }] of Object.entries(faults)) {
-    expect.soft(await failure(name), name).toMatch(says);
+    expect.soft(await failure(name), name).toContain(`${name}/${says}`);
     expect(await vectorOf('fine'), name).toEqual(before);
   }
   // A tokenizer that waits for a word holds its own model alone, and answers other texts afterwards.

@@ -6,7 +6,7 @@ import { Phonemizer } from '#phonemes';
 import { configure } from '../transformers/configure.ts';
 import type { Runtime } from '../transformers/wasm-options.ts';
 import type { ReadFile } from '../transformers/weight-files.ts';
-import type { UnknownWordsTable, VoiceTables, Vocabulary } from './voice-files.ts';
+import type { VoiceTables } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
 import { hibariSound, kokoroSound } from './networks.ts';
 import { VOICE_RATE } from './waveform.ts';
@@ -25,7 +25,7 @@ interface VoiceOptions {
 
 interface Loaded extends VoiceOptions {
   phonemizer: Phonemizer;
-  vocabulary: Vocabulary;
+  vocabulary: VoiceTables['vocabulary'];
   read: ReadFile;
   /** The network that is open: of the voice that spoke last. */
   open: { graph: string; network: PreTrainedModel } | null;
@@ -43,7 +43,7 @@ const openNetwork = async (name: string, graph: string): Promise<PreTrainedModel
 /** Runs the network that reads unknown words. Its output repeats letters, and has zeros between them. */
 async function readUnknown(
   network: PreTrainedModel,
-  { in: letters, out, maxlen }: UnknownWordsTable,
+  { in: letters, out, maxlen }: VoiceTables['unknownWords'],
   word: string,
 ): Promise<string | null> {
   const ids = Array.from(word)

@@ -83,6 +83,8 @@ export async function loadWhisperModel(
   const extractor = (await WhisperFeatureExtractor.from_pretrained(name)) as WhisperFeatureExtractor;
   const model = await AutoModelForSpeechSeq2Seq.from_pretrained(name, options);
   const config = model.generation_config as unknown as GenerationConfig;
+  const fault = findWrongId(config, (token) => tokenizer.convert_tokens_to_ids(token));
+  if (fault !== null) throw new Error(fault);
   const { lang_to_id: languageIds = {}, task_to_id: taskIds = {}, alignment_heads: heads = [] } = config;
   const firstTimestamp = config.no_timestamps_token_id + 1;
   const isMultilingual = config.is_multilingual === true;
@@ -157,7 +159,7 @@ export async function loadWhisperModel(
       const startOfPrevious = firstTimestamp - 3;
       const before = previous.length > 0 ? [startOfPrevious, ...previous.slice(-MAX_PREVIOUS_TOKENS)] : [];
       const prompt = [...before, ...startTokens(decoding)];
-      const scores = new WindowScores(prompt.length, firstTimestamp, temperature);
+      const scores = new WindowScores(prompt.length, firstTimestamp, config.eos_token_id, temperature);
       const processors = new LogitsProcessorList();
       processors.push(scores);
       running = signal;
@@ -188,6 +190,20 @@ export async function loadWhisperModel(
       };
     },
   };
+}
+
+/** Finds a special token to which the config gives another id than the tokenizer. */
+export function findWrongId(config: GenerationConfig, idOf: (token: string) => unknown): string | null {
+  const ids = {
+    '<|endoftext|>': config.eos_token_id,
+    '<|startoftranscript|>': config.decoder_start_token_id,
+    '<|notimestamps|>': config.no_timestamps_token_id,
+    '<|transcribe|>': config.task_to_id?.['transcribe'],
+    '<|translate|>': config.task_to_id?.['translate'],
+    ...config.lang_to_id,
+  };
+  const wrong = Object.entries(ids).find(([token, id]) => id !== undefined && idOf(token) !== id);
+  return wrong ? `generation_config.json gives ${wrong.join(' the id ')}, tokenizer.json another` : null;
 }
 
 const changed = (what: string): Error =>

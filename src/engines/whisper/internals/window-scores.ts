@@ -20,15 +20,17 @@ export class WindowScores extends LogitsProcessor {
   logprobs = 0;
   readonly #begin: number;
   readonly #firstTimestamp: number;
+  readonly #end: number;
   /** Temperature by which generate() divides the scores. */
   readonly #temperature: number;
   /** Scores of the next token. Later processors change them in place. */
   #scores: Float32Array | null = null;
 
-  constructor(promptLength: number, firstTimestamp: number, temperature: number) {
+  constructor(promptLength: number, firstTimestamp: number, end: number, temperature: number) {
     super();
     this.#begin = promptLength;
     this.#firstTimestamp = firstTimestamp;
+    this.#end = end;
     this.#temperature = temperature || 1;
   }
 
@@ -36,6 +38,8 @@ export class WindowScores extends LogitsProcessor {
     const tokens = sequence.slice(this.#begin).map(Number);
     this.note(tokens.at(-1));
     this.#scores = logits.data as Float32Array;
+    // A window whose results are not numbers ends at once: its caller refuses it.
+    if (Number.isNaN(this.logprobs)) this.#scores.fill(-Infinity).fill(0, this.#end, this.#end + 1);
     const isTime = (token: number | undefined): boolean =>
       token !== undefined && token >= this.#firstTimestamp;
     const latest = tokens.findLast(isTime);

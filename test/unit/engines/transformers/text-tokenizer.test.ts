@@ -1,12 +1,11 @@
 import { expect, test, vi } from 'vitest';
 
-import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
 import type { openHelper } from '../../../../src/engine-kit/helper-worker.ts';
 import { openTokenizer, type TextTokenizer } from '../../../../src/engines/transformers/text-tokenizer.ts';
 import { engineCrashed } from '../../../../src/base/errors/engine-errors.ts';
 import { abortable } from '../../../../src/base/async.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
-import { variantOf } from './variant-of.ts';
+import { contextOf, variantOf } from './variant-of.ts';
 
 virtualTime();
 
@@ -39,12 +38,10 @@ vi.mock(import('../../../../src/engine-kit/helper-worker.ts'), () => ({
 }));
 
 const variant = variantOf('config.json', 'tokenizer.json', 'tokenizer_config.json');
-const context: EngineContext = {
-  file: async () => new Blob(['{}']),
-  wasm: (name) => name,
-  onProgress: () => undefined,
-  signal: new AbortController().signal,
-};
+const context = contextOf({});
+const saying = (code: string, message: RegExp) => ({
+  wire: { code, message: expect.stringMatching(message) as string },
+});
 const never = (): Promise<never> => new Promise(() => undefined);
 
 async function open(...workers: FakeTokenizer[]): Promise<TextTokenizer> {
@@ -68,15 +65,12 @@ test('ids that begin with the only special token are wrapped already', async () 
 });
 
 test('a tokenizer that is not read in time, or cannot be used, is named', async () => {
-  await expect(open({ ...sound, load: never })).rejects.toMatchObject({
-    wire: {
-      code: 'engine_failed',
-      message: expect.stringMatching(/a\/tiny\/tokenizer\.json was not read within 20 s\. .*busy/) as string,
-    },
-  });
+  await expect(open({ ...sound, load: never })).rejects.toMatchObject(
+    saying('engine_failed', /a\/tiny\/tokenizer\.json was not read within 20 s\. .*busy/),
+  );
   const fault = { file: 'tokenizer_config.json', fault: 'is not a JSON object' };
   const refused = open({ ...sound, load: async () => fault });
-  await expect(refused).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
+  await expect(refused).rejects.toMatchObject({ code: 'weights_corrupt' });
   await expect(refused).rejects.toThrow(/a\/tiny\/tokenizer_config\.json is not a JSON object/);
 });
 
@@ -96,23 +90,18 @@ test('a large tokenizer and a long text have time in proportion', async () => {
 
 test('a lack of memory is reported as such', async () => {
   const fault = { file: 'tokenizer.json', fault: 'is no tokenizer', cause: 'Array buffer allocation failed' };
-  await expect(open({ ...sound, load: async () => fault })).rejects.toMatchObject({
-    wire: { code: 'out_of_memory' },
-  });
+  await expect(open({ ...sound, load: async () => fault })).rejects.toMatchObject({ code: 'out_of_memory' });
   const cause = 'Invalid regular expression: /(?:a{1,9999}){1,9999}/: Regular expression too large';
   await expect(open({ ...sound, load: async () => ({ ...fault, cause }) })).rejects.toMatchObject({
-    wire: { code: 'weights_corrupt' },
+    code: 'weights_corrupt',
   });
 });
 
 test('a text that takes longer than 10 s fails, and the next is tokenized by another worker', async () => {
   const tokenizer = await open({ ...sound, tokenize: never });
-  await expect(tokenizer.tokenize(['a'])).rejects.toMatchObject({
-    wire: {
-      code: 'engine_failed',
-      message: expect.stringMatching(/longer than 10 s for a text\. .*busy/) as string,
-    },
-  });
+  await expect(tokenizer.tokenize(['a'])).rejects.toMatchObject(
+    saying('engine_failed', /longer than 10 s for a text\. .*busy/),
+  );
   expect(await tokenizer.tokenize(['ab'])).toEqual([[1, 2, 2]]);
   expect(opened).toHaveLength(2);
 });
@@ -130,9 +119,7 @@ test('a worker that has ended before is replaced for the same text, one that end
     },
   });
   const hostile = await open(ending(0), ending(1));
-  await expect(hostile.tokenize(['a'])).rejects.toMatchObject({
-    wire: { code: 'engine_failed', message: expect.stringContaining('failed on a text') as string },
-  });
+  await expect(hostile.tokenize(['a'])).rejects.toMatchObject(saying('engine_failed', /failed on a text/));
   expect(opened).toHaveLength(2);
 });
 

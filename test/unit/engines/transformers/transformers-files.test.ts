@@ -11,7 +11,7 @@ import {
   requireFiles,
   runFailure,
 } from '../../../../src/engines/transformers/transformers-files.ts';
-import { variantOf } from './variant-of.ts';
+import { contextOf, variantOf } from './variant-of.ts';
 import { failure } from '../../../support/failure.ts';
 
 const whole = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model_q4f16.onnx'];
@@ -26,14 +26,6 @@ test.each([
     'decoder_model_merged',
   ]);
   expect(builds).toEqual({ encoder_model: first, decoder_model_merged: second });
-});
-
-/** A store with these texts, all others being `{}`. */
-const contextOf = (texts: Record<string, string>): EngineContext => ({
-  file: async (path) => new Blob([texts[path.replace('a/tiny/', '')] ?? '{}']),
-  wasm: (name) => name,
-  onProgress: () => undefined,
-  signal: new AbortController().signal,
 });
 
 test.each([

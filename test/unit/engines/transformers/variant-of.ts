@@ -1,4 +1,6 @@
 import type { VariantOf } from '../../../../src/catalog/catalog.ts';
+import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
+import { never } from '../../../support/never.ts';
 
 /** An embedding model's variant with files of these names. */
 export const variantOf = (...names: string[]): VariantOf<'transformers'> => ({
@@ -9,4 +11,12 @@ export const variantOf = (...names: string[]): VariantOf<'transformers'> => ({
   dimensions: 8,
   pooling: 'mean',
   files: names.map((name) => ({ path: `a/tiny/${name}`, bytes: 1, sha256: 'a'.repeat(64) })),
+});
+
+/** A store with these texts, all others being `{}`. */
+export const contextOf = (texts: Record<string, string>): EngineContext => ({
+  file: async (path) => new Blob([texts[path.replace('a/tiny/', '')] ?? '{}']),
+  wasm: (name) => name,
+  onProgress: () => undefined,
+  signal: never,
 });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { serverError } from '../../../../src/base/errors/service-error.ts';
 import { voices } from '../../../../src/catalog/media-models.ts';
@@ -23,7 +23,15 @@ vi.mock('../../../../src/engine-kit/helper-worker.ts', () => ({
 
 const variant = voices.models?.[0]?.variants[0] as VoiceVariant;
 const missing = serverError('weights_missing', 'There is no heart.onnx.');
-let isMissing = true;
+let isMissing = false;
+const written = 'months abbreviations titles units symbols currency'.split(' ').map((name) => [name, {}]);
+/** Tables by name; all others are `{}`. */
+const sound: Record<string, unknown> = {
+  'tagger.gzip': { tags: ['NN'], tagdict: {}, vocab: [], weights: {} },
+  'written-forms.json': { ...Object.fromEntries(written), roman_cardinal: [], roman_ordinal: [] },
+  'unknown-words.json': { in: [], out: [], maxlen: 9 },
+};
+let tables = sound;
 /** Aborted when a file cannot be opened, as a load does. */
 const loading = new AbortController();
 const file = async (path: string): Promise<Blob> => {
@@ -31,17 +39,32 @@ const file = async (path: string): Promise<Blob> => {
     loading.abort(missing);
     throw missing;
   }
-  const { body } = new Response('{}');
+  const { body } = new Response(JSON.stringify(tables[path.split('/').at(-1) ?? ''] ?? {}));
   const bytes = path.endsWith('.gzip') ? body?.pipeThrough(new CompressionStream('gzip')) : body;
   return new Response(bytes).blob();
 };
 const wasm = (name: string): string => name;
 const context = { file, wasm, signal: loading.signal } as Partial<EngineContext> as EngineContext;
 
+beforeEach(() => {
+  isMissing = false;
+  tables = { ...sound };
+  vi.stubGlobal('crossOriginIsolated', false);
+});
+
+test.each([
+  ['lexicon-gold.gzip', [], /lexicon-gold\.gzip is not a table of a voice/],
+  ['lexicon-silver.gzip', 'a'.repeat(2 ** 24), /silver\.gzip has more than 16777216 bytes of text/],
+  ['tagger.gzip', null, /tagger\.gzip is not a table of a voice/],
+  ['vocabulary.json', { h: 'x' }, /vocabulary\.json is not a table of a voice: h: /],
+  ['vocabulary.json', { h: 178 }, /vocabulary\.json is not a table of a voice: h: .*<=177/],
+])('a damaged table is named: %s', async (name, text, says) => {
+  tables[name] = text;
+  await expect(loadVoice(variant, context)).rejects.toThrow(says);
+});
+
 // transformers.js may wait for the file forever, and so would the request.
 test('a voice whose graph fails on a sentence names its file, and is not loaded again', async () => {
-  isMissing = false;
-  vi.stubGlobal('crossOriginIsolated', false);
   const engine = await loadVoice(variant, context);
   worker.call.mockRejectedValueOnce(new Error('the voice gives no f0'));
   const job = { kind: 'speech', model: 'voice', text: 'a', format: 'pcm', speed: 1 } as const;
@@ -49,8 +72,6 @@ test('a voice whose graph fails on a sentence names its file, and is not loaded 
 });
 
 test('a voice whose file is lost after the load ends its worker', async () => {
-  isMissing = false;
-  vi.stubGlobal('crossOriginIsolated', false);
   await loadVoice(variant, context);
   isMissing = true;
   await expect(worker.read('heart.onnx')).rejects.toBe(missing);
@@ -60,6 +81,7 @@ test('a voice whose file is lost after the load ends its worker', async () => {
 });
 
 test('a voice that cannot be fetched fails the load, not the first sentence', async () => {
+  isMissing = true;
   await expect(loadVoice(variant, context)).rejects.toBe(missing);
 });
 

@@ -1,6 +1,7 @@
 import type { Tensor } from '@huggingface/transformers';
 import { expect, test } from 'vitest';
 
+import { findWrongId } from '../../../../src/engines/whisper/internals/whisper-model.ts';
 import { WindowScores } from '../../../../src/engines/whisper/internals/window-scores.ts';
 
 /** 10 words; from 10 on they are times. The prompt is one token. */
@@ -11,7 +12,7 @@ const row = (scores: Float32Array) => ({ data: scores }) as unknown as Tensor;
 
 function allowed(tokens: readonly number[]): number[] {
   const logits = new Float32Array(1500);
-  new WindowScores(1, FIRST, 0)([[0n, ...tokens.map(BigInt)]], row(logits));
+  new WindowScores(1, FIRST, 9, 0)([[0n, ...tokens.map(BigInt)]], row(logits));
   return Array.from(logits).flatMap((score, token) => (score === 0 ? [token] : []));
 }
 
@@ -27,7 +28,7 @@ test('times never go back, and only the start of a segment repeats the last time
 });
 
 test.each([0, 0.5])('log probabilities are those before the temperature (%f)', (temperature) => {
-  const scores = new WindowScores(1, FIRST, temperature);
+  const scores = new WindowScores(1, FIRST, 9, temperature);
   // generate() divides before, and its other processors change the scores after.
   const given = [2, 1, 0].map((score) => score / (temperature || 1));
   const logits = new Float32Array(given);
@@ -36,4 +37,22 @@ test.each([0, 0.5])('log probabilities are those before the temperature (%f)', (
   scores.note(1);
   scores.note(1);
   expect(scores.logprobs).toBeCloseTo(1 - Math.log(Math.E ** 2 + Math.E));
+});
+
+test('a window whose results are not numbers ends at its next token', () => {
+  const scores = new WindowScores(1, FIRST, 9, 0);
+  scores([[0n]], row(new Float32Array(20).fill(Infinity)));
+  const logits = new Float32Array(20);
+  scores([[0n, 1n]], row(logits));
+  expect([logits.indexOf(0), logits.lastIndexOf(0)]).toEqual([9, 9]);
+});
+
+test('a config that gives a special token another id than the tokenizer', () => {
+  const names = ['<|endoftext|>', '<|startoftranscript|>', '<|en|>', '<|transcribe|>', '<|notimestamps|>'];
+  const config = { eos_token_id: 0, decoder_start_token_id: 1, no_timestamps_token_id: 4 };
+  const fault = (more: object) => findWrongId({ ...config, ...more }, (token) => names.indexOf(token));
+  expect(fault({ lang_to_id: { '<|en|>': 2 }, task_to_id: { transcribe: 3 } })).toBeNull();
+  expect(fault({ eos_token_id: 3 })).toMatch(/gives <\|endoftext\|> the id 3/);
+  expect(fault({ lang_to_id: { '<|en|>': 7 } })).toMatch(/gives <\|en\|> the id 7/);
+  expect(fault({ task_to_id: { transcribe: 2 } })).toMatch(/gives <\|transcribe\|> the id 2/);
 });
