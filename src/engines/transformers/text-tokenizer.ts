@@ -16,15 +16,19 @@ export type TextTokenizer = Awaited<ReturnType<typeof openTokenizer>>;
  */
 export async function openTokenizer(variant: OnnxVariant, context: EngineContext) {
   const files = await readTokenizerFiles(variant, context);
+  const path = folderOf(variant);
   let shape: TokenizerShape = { before: [], after: [], vocabularySize: 0 };
   const helper = new RestartableHelper<typeof tokenizerWorker>('tokenizer', async (tokenizer) => {
     const loading = tokenizer.load(files);
     const seconds = loadSeconds([...files.values()].reduce((sum, { size }) => sum + size, 0));
     const loaded = await withTimeout<TokenizerShape | FileFault>(loading, seconds * 1000);
-    if (!loaded) throw slowLoad(variant, seconds);
+    if (!loaded)
+      throw failed(
+        `${path}tokenizer.json was not read within ${seconds} s. ${BUSY} Try again, or choose a smaller model.`,
+      );
     if ('fault' in loaded) {
       if (isOutOfMemory(loaded.cause ?? '')) throw outOfMemory(variant.name, loaded.cause);
-      throw corruptFile(folderOf(variant) + loaded.file, loaded.fault);
+      throw corruptFile(path + loaded.file, loaded.fault);
     }
     shape = loaded;
   });
@@ -43,7 +47,8 @@ export async function openTokenizer(variant: OnnxVariant, context: EngineContext
      */
     async tokenize(texts: readonly string[], cutTo?: number): Promise<readonly TokenizedText[]> {
       const seconds = tokenizeSeconds(texts.reduce((sum, { length }) => sum + length, 0));
-      const toError = (cause: unknown): Error => (cause === null ? slowText(seconds) : failedText(cause));
+      const toError = (cause: unknown): Error =>
+        cause === null ? failed(slowText(seconds)) : failed(failedText, cause);
       for (let isRetry = false; ; isRetry = true) {
         try {
           return await helper.call((tokenizer) => tokenizer.tokenize(texts, variant.contextLength, cutTo), {
@@ -75,23 +80,9 @@ export async function openTokenizer(variant: OnnxVariant, context: EngineContext
 const isLost = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'engine_crashed';
 
+const failed = (message: string, cause?: unknown): ServiceError =>
+  serverError('engine_failed', message, cause);
 const BUSY = 'The device may be slow or busy.';
-
-const slowLoad = (variant: OnnxVariant, seconds: number): ServiceError =>
-  serverError(
-    'engine_failed',
-    `${folderOf(variant)}tokenizer.json was not read within ${seconds} s. ${BUSY} Try again, or choose a smaller model.`,
-  );
-
-const slowText = (seconds: number): ServiceError =>
-  serverError(
-    'engine_failed',
-    `This model's tokenizer takes longer than ${seconds} s for a text. ${BUSY} Send shorter texts, or try again.`,
-  );
-
-const failedText = (cause: unknown): ServiceError =>
-  serverError(
-    'engine_failed',
-    "This model's tokenizer failed on a text. Its file may be damaged: use another model.",
-    cause,
-  );
+const failedText = "This model's tokenizer failed on a text. Its file may be damaged: use another model.";
+const slowText = (seconds: number): string =>
+  `This model's tokenizer takes longer than ${seconds} s for a text. ${BUSY} Send shorter texts, or try again.`;
