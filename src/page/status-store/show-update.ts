@@ -34,7 +34,9 @@ export function showUpdate(
     if (!element.contains(text)) element.replaceChildren(text, button);
   };
   button.addEventListener('click', () => {
-    button.disabled = true;
+    if (button.ariaDisabled === 'true') return;
+    // Not `disabled`, which would take the focus from it.
+    button.ariaDisabled = 'true';
     message = 'The new version starts when the running requests end…';
     change();
     store
@@ -43,7 +45,7 @@ export function showUpdate(
       .then(() => location.reload())
       .catch((error: unknown) => {
         message = error instanceof Error ? error.message : String(error);
-        button.disabled = false;
+        button.ariaDisabled = 'false';
         change();
       });
   });

@@ -49,7 +49,7 @@ export function modelOf({ status, error }: LocaltextState, id: string): ModelSta
     return {
       ...INITIAL_MODEL,
       state: 'failed',
-      error: new Error(`There is no model "${id}". Models: ${known}.`),
+      error: new Error(`There is no model "${id}". Models: ${known}. \`start({ catalog })\` adds others.`),
     };
   }
   if (model.state === 'idle' && !isChecked(model)) return INITIAL_MODEL;

@@ -339,7 +339,6 @@ test('models: once the hub is allowed, sizes are shown and nothing is loaded wit
   expect(files).toEqual([]);
   const probe = page.waitForRequest('https://huggingface.co/api/models?limit=1');
   await page.getByRole('button', { name: 'Allow the model hub' }).click();
-  await page.getByText('sees each start of this page').waitFor();
   await probe;
   files.length = 0;
   await page.goto(`${siteUrl}/#/chat`);

@@ -169,7 +169,7 @@ test('no engine yet is starting; an id that is not listed is named with those th
   await vi.waitFor(() =>
     expect(store.getModel('wol')).toMatchObject({
       state: 'failed',
-      error: new Error('There is no model "wol". Models: owl.'),
+      error: new Error('There is no model "wol". Models: owl. `start({ catalog })` adds others.'),
     }),
   );
 });

@@ -6,7 +6,6 @@ import { createStore, showUpdate } from '../../../../src/page/status-store/index
 /** An element as far as showUpdate() uses one. */
 class FakeElement extends EventTarget {
   textContent = '';
-  disabled = false;
   children: FakeElement[] = [];
   contains(child: FakeElement): boolean {
     return this.children.includes(child);
@@ -50,6 +49,7 @@ test('a new build is said once it waits, and a click switches to it and reloads'
   const [text, button] = element.children;
   expect([text?.textContent, button?.textContent]).toEqual(['A new version is ready.', 'Reload']);
   button?.dispatchEvent(new Event('click'));
+  button?.dispatchEvent(new Event('click'));
   expect(text?.textContent).toBe('The new version starts when the running requests end…');
   await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
   expect(fake.update).toHaveBeenCalledOnce();
@@ -62,7 +62,6 @@ test('an update that fails is said, and can be tried again', async () => {
   const [text, button] = element.children;
   button?.dispatchEvent(new Event('click'));
   await vi.waitFor(() => expect(text?.textContent).toBe('Requests are running.'));
-  expect(button?.disabled).toBe(false);
   button?.dispatchEvent(new Event('click'));
   await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
 });
