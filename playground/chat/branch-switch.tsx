@@ -26,7 +26,12 @@ export function BranchSwitch({ turn }: { turn: Turn }) {
   };
   const busy = writing.value !== null && !writing.value.turnIds.includes(turn.id);
   return (
-    <span ref={group} class="branch-switch" role="group" aria-label="Versions">
+    <span
+      ref={group}
+      class="branch-switch"
+      role="group"
+      aria-label={`Versions, ${index + 1} of ${versions.length}`}
+    >
       <IconButton
         small
         icon="left"

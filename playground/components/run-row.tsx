@@ -70,8 +70,7 @@ export function RunRow({
   return (
     <>
       <div class="row">
-        {/* Not `disabled` while it works, which would take the focus from it. */}
-        <Button type="submit" look="primary" disabled={disabled} aria-disabled={busy.value !== null}>
+        <Button type="submit" look="primary" disabled={disabled || busy.value !== null}>
           {label}
         </Button>
         {children}

@@ -82,8 +82,8 @@ export function SourceForm() {
           <div class="row">
             <Button onClick={() => setAndReload(hubAllowed, true)}>Allow the model hub</Button>
             <span class="small quiet">
-              huggingface.co then sees which files this browser fetches. Reloads this page; reload the site’s
-              other tabs too.
+              huggingface.co then sees each start of this page and which files it fetches. Reloads this page;
+              reload the site’s other tabs too.
             </span>
           </div>
         ) : (

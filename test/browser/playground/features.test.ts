@@ -50,7 +50,7 @@ beforeEach(async () => {
 
 const replies = () => page.locator('.turn-assistant[aria-busy="false"]');
 const focusedLabel = () => page.evaluate(() => document.activeElement?.ariaLabel);
-const versions = (turn: Locator) => turn.getByRole('group', { name: 'Versions' });
+const versions = (turn: Locator) => turn.getByRole('group', { name: /^Versions, [12] of 2$/ });
 
 async function say(text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill(text);

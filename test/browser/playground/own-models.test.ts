@@ -117,6 +117,7 @@ test('the model hub is contacted only once it is allowed, and its refusals are s
   // The text is kept while the page is reloaded.
   await card().getByRole('button', { name: 'Look up' }).click();
   await card().getByRole('alert').filter({ hasText: 'authors ask for consent' }).waitFor();
+  await expect(page.locator(':focus').innerText()).resolves.toBe('Look up');
   await lookUp('someone/nothing', 'There is no such repository');
   await lookUp('no repository at all', 'Write owner/name, or');
   await lookUp('https://elsewhere.invalid/a.gguf', 'Give the SHA-256');
