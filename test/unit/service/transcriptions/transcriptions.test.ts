@@ -107,7 +107,9 @@ test('a form says what is wrong with it', async () => {
       `\`${name}\` must be text`,
     );
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-  expect(await messageOf('--y--', headers)).toContain('a boundary as its content type has it, is missing');
+  expect(await messageOf('--y--', headers)).toContain(
+    'a name, a `filename` or a boundary as its content type has it is missing',
+  );
 });
 
 test('a request that is limited to the device reaches no server', async () => {
