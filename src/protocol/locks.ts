@@ -129,5 +129,7 @@ export const STATUS_ID = 'status-';
 export async function requestsRun(locks: LockManager, scope: string): Promise<boolean> {
   const { held = [] } = await queryLocks(locks);
   const [any, status] = [requestLock(scope, ''), requestLock(scope, STATUS_ID)];
-  return held.some(({ name = '' }) => name.startsWith(any) && !name.startsWith(status));
+  const isRunning = (name: string): boolean => name.startsWith(any) && !name.startsWith(status);
+  // Shared: of an engine worker that waits for the request's end. Firefox grants it to one that has stopped running, too.
+  return held.some(({ name = '', mode }) => mode === 'exclusive' && isRunning(name));
 }

@@ -63,8 +63,7 @@ export class FakeLeader implements EngineTransport {
       this.#onQuestion({ question: data, heard, send });
     };
     const message: EngineMessage = { type: 'connected', version: this.version, epoch: this.epoch };
-    if (link) port.postMessage({ ...message, link }, [link]);
-    else send(message);
+    port.postMessage({ ...message, ...(link && { link }) }, link && [link]);
   }
 
   /** Leaves as a tab does that is closed, and says so. */

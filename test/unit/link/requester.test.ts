@@ -50,10 +50,7 @@ async function collect(events: AsyncIterable<EngineEvent>): Promise<ChatEvent[]>
   return all;
 }
 
-const ask = (id = 'r1', signal = new AbortController().signal): { id: string; signal: AbortSignal } => ({
-  id,
-  signal,
-});
+const ask = (id = 'r1', signal = new AbortController().signal) => ({ id, signal });
 async function embed(client: ReturnType<typeof setUp>, job: EmbeddingJob): Promise<EmbeddingEvent | null> {
   for await (const event of client.run(job, ask('e1'))) if (event.type === 'done') return event;
   return null;
@@ -67,10 +64,9 @@ afterEach(() => {
 describe('a transcription', () => {
   it('goes on at the next engine after the last finished part', async () => {
     const client = setUp();
+    const task = { kind: 'transcription', model: 'coral-wren-4', task: 'transcribe' } as const;
     const job: TranscriptionJob = {
-      kind: 'transcription',
-      model: 'coral-wren-4',
-      task: 'transcribe',
+      ...task,
       file: new Blob(['sound']),
       times: [],
       stream: false,
@@ -231,8 +227,7 @@ describe('a chat', () => {
       abort.abort(new Error('left'));
       await expect(iterator.next()).rejects.toThrow('left');
     }
-    const heard = [{ type: 'job' }, { type: 'cancel' }];
-    await expect.poll(() => port).toMatchObject({ heard });
+    await expect.poll(() => port).toMatchObject({ heard: [{ type: 'job' }, { type: 'cancel' }] });
     expect(locks.heldNames()).not.toContain(requestLock('/', 'r2'));
   });
 });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
 
-import { keepLock, whenReleased } from '../../../src/protocol/locks.ts';
+import { keepLock, requestLock, requestsRun, whenReleased } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const NAME = 'localtext:engine:1';
@@ -12,10 +12,7 @@ async function keep() {
   const locks = new FakeLocks();
   const release = await keepLock(locks.manager, NAME);
   const ends: string[] = [];
-  const watch = async (who: string): Promise<void> => {
-    await whenReleased(locks.manager, NAME);
-    ends.push(who);
-  };
+  const watch = (who: string) => whenReleased(locks.manager, NAME).then(() => ends.push(who));
   return { locks, release, ends, watch };
 }
 
@@ -55,6 +52,12 @@ it('is let go of when its signal aborts, before or after it is held', async () =
   abort.abort(new Error('enough'));
   await expect(second).rejects.toThrow('enough');
   await whenReleased(manager, NAME);
+});
+
+it('shows a running request, unless an engine worker that waits for its end holds it', async () => {
+  const { manager } = new FakeLocks();
+  void manager.request(requestLock('/', '1'), { mode: 'shared' }, () => new Promise(() => undefined));
+  expect(await requestsRun(manager, '/')).toBe(false);
 });
 
 it('leaves no listener on a signal that outlives it', async () => {
