@@ -66,19 +66,18 @@ export async function findEngine(
   };
   const giveUp = () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail);
   const deadline = setTimeout(giveUp, deadlineMs);
-  let kept: RequesterPort | undefined;
   try {
     signal.throwIfAborted();
     offer(false);
     const engine = await abortable(found.promise, signal);
     if ('error' in engine) throw engine.error;
-    kept = engine.port;
+    ports.delete(engine.port);
     return engine;
   } finally {
     isOver = true;
     clearTimeout(deadline);
     clearTimeout(timer);
-    for (const port of ports) if (port !== kept) dismiss(port);
+    for (const port of ports) dismiss(port);
   }
 }
 

@@ -76,12 +76,13 @@ export async function handleV1(target: Requested): Promise<Response> {
   const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
   const { request } = asked;
   const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
-  if (!isV1Path(new URL(request.url).pathname)) return handleLocalRoute(request, v1);
+  const watchUntil = (signals: AbortSignal[]) => watchClient(self.clients, clientId, signals);
+  if (!isV1Path(new URL(request.url).pathname)) return handleLocalRoute(request, v1, watchUntil);
   const id = request.headers.get(ABORT_HEADER);
   const limit = watchLimit(request);
   const signals = [request.signal, limit.gone, ...(id === null ? [] : [abortOf(id).signal])];
   const client = clientId ? { id: clientId, url: request.referrer } : null;
-  const watch = watchClient(self.clients, clientId, signals);
+  const watch = watchUntil(signals);
   try {
     return await v1.service(request, client, watch);
   } catch (error) {

@@ -9,21 +9,21 @@ import {
   type LoadLine,
   type LoadProgress,
 } from '#protocol';
-import { EventStream } from '#service';
+import { EventStream, type ClientWatch } from '#service';
 import { asServiceError, invalidField, protocolMismatch, requestError, ServiceError } from '#base';
 import type { V1 } from '#routing';
 
 /** Time limit for an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;
 
-/** Answers a path of the page library: one for which `isLocalPath` is true. */
-export async function handleLocalRoute(request: Request, v1: Pick<V1, 'load' | 'status'>): Promise<Response> {
+/** Answers a path of the page library: one for which `isLocalPath` is true. @param watch watches the page that asks */
+export async function handleLocalRoute(request: Request, v1: LocalV1, watch: Watch): Promise<Response> {
   const url = new URL(request.url);
   const route = ROUTES.get(url.pathname);
   try {
     if (!route) throw requestError(404, `Unknown path ${url.pathname.slice(0, 200)}.`);
     requirePageLibrary(request, url, route.allow);
-    return await route.answer(url, v1);
+    return await route.answer(url, v1, watch);
   } catch (error) {
     return asServiceError(error).toResponse();
   }
@@ -32,29 +32,34 @@ export async function handleLocalRoute(request: Request, v1: Pick<V1, 'load' | '
 /**
  * 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page.
  */
-async function answerStatus(v1: Pick<V1, 'status'>): Promise<Response> {
+async function answerStatus(v1: LocalV1): Promise<Response> {
   const status = await v1.status(STATUS_DEADLINE_MS);
   return status ? Response.json(status) : new Response(null, { status: 204 });
 }
 
-function streamLoad(url: URL, v1: Pick<V1, 'load'>): Response {
+function streamLoad(url: URL, v1: LocalV1, watch: Watch): Response {
   const model = readModel(url);
-  const clientGone = new AbortController();
-  const stream = new EventStream(() => clientGone.abort());
-  const write = (line: LoadLine): void => stream.send(`${JSON.stringify(line)}\n`);
-  const onProgress = (progress: LoadProgress): void => write({ type: 'progress', progress });
+  const cancelled = new AbortController();
+  const stream = new EventStream(() => cancelled.abort());
+  const { gone, stop } = watch([cancelled.signal]);
+  // A page that comes back from the back/forward cache asks again if its answer ends without an error.
+  const write = (line: LoadLine): unknown => gone.aborted || stream.send(`${JSON.stringify(line)}\n`);
+  const onProgress = (progress: LoadProgress) => void write({ type: 'progress', progress });
   void v1
-    .load(model, { signal: clientGone.signal, onProgress })
+    .load(model, { signal: gone, onProgress })
     .then(() => write({ type: 'loaded' }))
     .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
-    .finally(() => stream.end());
+    .finally(() => (stop(), stream.end()));
   return new Response(stream.body, { headers: { 'content-type': LINES_TYPE, 'cache-control': 'no-store' } });
 }
+
+type LocalV1 = Pick<V1, 'load' | 'status'>;
+type Watch = (signals: AbortSignal[]) => ClientWatch;
 
 interface Route {
   /** The only allowed method. */
   allow: string;
-  answer(url: URL, v1: Pick<V1, 'load' | 'status'>): Response | Promise<Response>;
+  answer(url: URL, v1: LocalV1, watch: Watch): Response | Promise<Response>;
 }
 
 /** The page library's paths. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { PROTOCOL_HEADER, STATUS_PATH } from '../../../src/protocol/local-paths.ts';
+import { LOAD_PATH, PROTOCOL_HEADER, STATUS_PATH } from '../../../src/protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
@@ -10,13 +10,24 @@ import { FakeLocks } from '../../support/fake-locks.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 
-test('the status while no engine answers is 204, which browsers do not log as an error', async () => {
-  const request = new Request(`https://site.test${STATUS_PATH}`, {
-    headers: { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) },
-  });
-  const engine = { scope: '/', transport: { offer: async () => undefined }, locks: new FakeLocks().manager };
-  const answered = handleLocalRoute(request, browserV1(engine));
+const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
+const engine = { scope: '/', transport: { offer: async () => undefined }, locks: new FakeLocks().manager };
+const left = new AbortController();
+
+async function answerTo(path: string, init?: RequestInit): Promise<Response> {
+  const request = new Request(`https://site.test${path}`, { ...init, headers });
+  const answered = handleLocalRoute(request, browserV1(engine), () => ({ gone: left.signal, stop: vi.fn() }));
   await vi.advanceTimersByTimeAsync(10_000);
-  const response = await answered;
+  return answered;
+}
+
+test('the status while no engine answers is 204, which browsers do not log as an error', async () => {
+  const response = await answerTo(STATUS_PATH);
   expect([response.status, await response.text()]).toEqual([204, '']);
+});
+
+test('a load ends with the page that asked, also where the browser keeps its stream open', async () => {
+  const response = await answerTo(`${LOAD_PATH}?model=amber-phoenix-4`, { method: 'POST' });
+  left.abort();
+  expect([response.status, await response.text()]).toEqual([200, '']);
 });
