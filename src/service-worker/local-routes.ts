@@ -7,7 +7,6 @@ import {
   PROTOCOL_HEADER,
   PROTOCOL_VERSION,
   type LoadLine,
-  type LoadProgress,
 } from '#protocol';
 import { EventStream, type ClientWatch } from '#service';
 import { asServiceError, invalidField, protocolMismatch, requestError, ServiceError } from '#base';
@@ -44,9 +43,8 @@ function streamLoad(url: URL, v1: LocalV1, watch: Watch): Response {
   const { gone, stop } = watch([cancelled.signal]);
   // A page that comes back from the back/forward cache asks again if its answer ends without an error.
   const write = (line: LoadLine): unknown => gone.aborted || stream.send(`${JSON.stringify(line)}\n`);
-  const onProgress = (progress: LoadProgress) => void write({ type: 'progress', progress });
   void v1
-    .load(model, { signal: gone, onProgress })
+    .load(model, { signal: gone, onProgress: (progress) => void write({ type: 'progress', progress }) })
     .then(() => write({ type: 'loaded' }))
     .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
     .finally(() => (stop(), stream.end()));

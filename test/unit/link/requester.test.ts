@@ -64,14 +64,8 @@ afterEach(() => {
 describe('a transcription', () => {
   it('goes on at the next engine after the last finished part', async () => {
     const client = setUp();
-    const task = { kind: 'transcription', model: 'coral-wren-4', task: 'transcribe' } as const;
-    const job: TranscriptionJob = {
-      ...task,
-      file: new Blob(['sound']),
-      times: [],
-      stream: false,
-      others: [],
-    };
+    const task = { kind: 'transcription', model: 'coral-wren-4', task: 'transcribe', stream: false } as const;
+    const job: TranscriptionJob = { ...task, file: new Blob(['sound']), times: [], others: [] };
     const progress = { segments: [], position: 28.5, language: 'en', previous: [1, 2] };
     const asked: Job[] = [];
     const note = (question: Question) => question.type === 'job' && asked.push(question.job);
