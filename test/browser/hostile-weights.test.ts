@@ -60,6 +60,7 @@ function withScale(file: Buffer, bits: number): Buffer {
   copy.writeUInt16LE(bits, dataOffset + tensor.offset + 1000 * Q4_1_BYTES);
   return copy;
 }
+const RAISES = ["'<|im_start|>' + message['role'] +", "raise_exception('Not a role') +   "] as const;
 const Q4_1 = 3;
 const Q4_1_BYTES = 20;
 
@@ -84,6 +85,7 @@ beforeAll(async () => {
     chat('nan', withScale(small, 0xfe00)),
     chat('largest', withScale(small, 0x7bff)),
     chat('no-merges', renamed(small, 'tokenizer.ggml.merges', 'tokenizer.ggml.verges')),
+    chat('raises', renamed(small, ...RAISES)),
     modelOf('huge', [{ ...smolLm2, name: 'huge-w', files: huge }]),
   ];
 });
@@ -122,6 +124,8 @@ test('hostile weights with the right hash are refused by name, and other models 
     expect(failure).toEqual({ code, message: expect.stringMatching(message) as string });
     expect(await dimensions()).toBe(384);
   }
+  // Its template fails a request, and not llama.cpp, which would try it out.
+  expect(await failureOf(page, 'raises')).toEqual({ message: 'loaded' });
   // A later worker, too, has it from the store.
   await page.reload();
   site.handlers.clear();

@@ -107,16 +107,18 @@ async function loadOnce(
   { blobs, model, gpu, traits, workers }: LoadParts,
 ): Promise<WllamaModel> {
   const { name, contextLength } = variant;
-  const threads = threadCount();
   const llama = await openLlama(blobs, {
     name,
     build: await chooseBuild(context),
     url: context.wasm,
     parameters: {
-      ...(isEncoder(variant)
-        ? encoderParameters(variant, threads)
-        : chatParameters(variant, gpu, traits?.kvInBlocks ?? true, threads)),
+      n_ctx: contextLength,
+      n_threads: threadCount(),
+      warmup: false,
+      ...(isEncoder(variant) ? encoderParameters(variant) : chatParameters(gpu, traits?.kvInBlocks ?? true)),
       ...adaptersOf(variant),
+      // In place of the file's, which llama.cpp would try out, without bounds: `PromptRenderer` reads it.
+      chat_template: 'chatml',
     },
     ahead: (await workers.llama) ?? undefined,
     limits: traits ? stateLimits(traits, contextLength, gpu) : undefined,
@@ -211,27 +213,17 @@ async function chatPrompt(
 type Parameters = LlamaOptions['parameters'];
 
 /** Parameters for embeddings and rerankers. The batch is as long as the context, as llama.cpp computes a text in one step. */
-const encoderParameters = ({ contextLength, pooling }: WllamaVariant, threads: number): Parameters => ({
+const encoderParameters = ({ contextLength, pooling }: WllamaVariant): Parameters => ({
   embeddings: true,
-  n_ctx: contextLength,
   n_batch: contextLength,
   n_ubatch: contextLength,
-  n_threads: threads,
   n_gpu_layers: 0,
   n_parallel: 1,
   ...(pooling && { pooling_type: pooling === 'last_token' ? 'last' : pooling }),
-  warmup: false,
 });
 
-function chatParameters(
-  variant: WllamaVariant,
-  gpu: boolean,
-  kvInBlocks: boolean,
-  threads: number,
-): Parameters {
+function chatParameters(gpu: boolean, kvInBlocks: boolean): Parameters {
   return {
-    n_ctx: variant.contextLength,
-    n_threads: threads,
     n_gpu_layers: gpu ? 99_999 : 0,
     n_parallel: SLOTS,
     kv_unified: true,
@@ -240,7 +232,6 @@ function chatParameters(
     n_batch: batchOf(gpu),
     n_ubatch: batchOf(gpu),
     ...(!gpu && (kvInBlocks ? CACHE_IN_BLOCKS : CACHE_IN_FLOATS)),
-    warmup: false,
   };
 }
 
