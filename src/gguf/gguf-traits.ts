@@ -141,8 +141,10 @@ function splitPart(number: (key: string, max: number) => number | null): { index
   return { index, count };
 }
 
-/** @throws FormatError if a required size is 0 */
+/** @throws FormatError if a required size is 0, or a number of the architecture NaN, which llama.cpp does not check */
 function requireSizes({ metadata }: Gguf, architecture: string): void {
+  for (const [key, { value }] of metadata)
+    if (key.startsWith(architecture) && Number.isNaN(value)) throw new OtherModelError(`gives NaN as ${key}`);
   for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
     if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
     if (key !== 'attention.head_count' || !WITHOUT_HEADS.test(architecture))
@@ -311,7 +313,7 @@ function isTaggedEmbedding({ metadata }: Gguf, cursor: ByteCursor): boolean {
 
 const TOKEN_VECTORS = 'a model that gives each token a vector, as ColBERT does';
 
-/** Error for a valid file of a model that is for neither chat nor embeddings, although llama.cpp may load it. */
+/** Error for a file of a model that can neither chat nor embed, although llama.cpp may load it. */
 export class OtherModelError extends FormatError {}
 
 /** Descriptions of other files by `general.type`. A projector is detected by its architecture instead. */

@@ -100,13 +100,12 @@ export class ServerMemoryError extends Error {}
 
 /** llama.cpp's reason for a failed load. Its callers log further lines after it, which may look the same: the first counts. */
 const LOAD_ERROR =
-  /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide)|(?=insufficient memory)|(?=failed to (?:apply|load) lora adapter))(.+)/;
+  /(?:error loading model[^:]*: *|(?=[KV] cache type .* does not divide)|(?=insufficient memory)|(?=failed to (?:apply|load) lora adapter)|\.(?:c|cpp|h):\d+: )(.+)/;
 const MAX_REASON = 300;
 
 /** Logger for wllama. It prints nothing, but collects causes that llama.cpp reports only in its log. */
 export class NativeLog {
   readonly debug = ignore;
-  readonly log = ignore;
   readonly warn = ignore;
   #sawBadAlloc = false;
   #loadError: string | null = null;
@@ -118,6 +117,8 @@ export class NativeLog {
       this.#loadError ??= LOAD_ERROR.exec(part)?.[1] ?? null;
     }
   };
+  /** ggml's assertions have no level. */
+  readonly log = this.error;
 
   /** llama.cpp's reason for a failed load, such as a missing tensor. Sanitized, as it quotes the file. */
   get loadError(): string | null {

@@ -343,6 +343,7 @@ test.each([
   ['a key twice', twice(), /key\.a twice/],
   ['no heads', withMetadata({ 'llama.attention.head_count': 0 }), /gives 0 as llama\.attention\.head_count/],
   ['no context', withMetadata({ 'llama.context_length': 0 }), /gives 0 as llama\.context_length/],
+  ['no base', withMetadata({ 'llama.rope.freq_base': { f32: NaN } }), /gives NaN as llama\.rope\.freq_base/],
   ['no layers', withMetadata({ 'llama.block_count': 0 }), /gives 0 as llama\.block_count/],
   ['no width', withMetadata({ 'llama.embedding_length': 0 }), /gives 0 as llama\.embedding_length/],
 ])('a file that llama.cpp would not load is refused: %s', async (_, bytes, message) => {

@@ -109,21 +109,18 @@ test('an error that was logged before does not excuse the next one', async () =>
   expect([log.takeBadAlloc(), log.takeBadAlloc()]).toEqual([true, false]);
 });
 
+const K_CACHE = 'K cache type q8_0 with block size 32 does not divide n_embd_head_k=80';
+const NO_ADAPTER = "failed to apply lora adapter: tensor 'x' has incorrect shape";
 test.each([
   [`llama_model_load: error loading model: missing tensor 'x'`, "missing tensor 'x'"],
-  [
-    'llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=80',
-    'K cache type q8_0 with block size 32 does not divide n_embd_head_k=80',
-  ],
-  [
-    `llama_adapter_lora_init: failed to apply lora adapter: tensor 'x' has incorrect shape`,
-    `failed to apply lora adapter: tensor 'x' has incorrect shape`,
-  ],
+  [`llama_init_from_model: ${K_CACHE}`, K_CACHE],
+  [`llama_adapter_lora_init: ${NO_ADAPTER}`, NO_ADAPTER],
   ['ggml_aligned_malloc: insufficient memory (attempted to allocate 1 MB)', expect.stringMatching(/^insuff/)],
+  ['/ggml/src/ggml-cpu/ops.cpp:9: GGML_ASSERT(eps >= 0.0f) failed', 'GGML_ASSERT(eps >= 0.0f) failed'],
   ['load_tensors: loading model tensors', null],
 ])('the reason of a failed load is kept: %s', (line, reason) => {
   const log = new NativeLog();
-  log.error(line);
+  log[line.includes('GGML_ASSERT') ? 'log' : 'error'](line);
   if (line.includes('adapter')) log.error("common_init: failed to load lora adapter 'models/a.gguf'");
   log.error('failed to load model');
   expect(log.loadError).toEqual(reason);
