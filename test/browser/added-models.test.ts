@@ -13,8 +13,7 @@ import { StaticSite } from '../support/static-site.ts';
 import { tinyChat } from '../support/vision/tiny-vision.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
 import { tempFolder } from '../support/temp-folder.ts';
-
-const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+import { GGUF } from '../support/smollm2.ts';
 
 /** The site serves no chat model. */
 const catalog = {

@@ -15,8 +15,8 @@ import { send } from '../support/send.ts';
 import { addGguf } from '../support/add-gguf.ts';
 import { dot, post } from '../support/ask-page.ts';
 import { modelOf } from '../support/catalogs.ts';
+import { GGUF } from '../support/smollm2.ts';
 
-const SMOLLM2 = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 /** llama.cpp's number for the pooling of the last token. */
 const LAST = 3;
 const TEXTS = [
@@ -96,7 +96,7 @@ test('vectors of the first token are those of native llama.cpp, in GGUF and in O
 
 test('a decoder with the pooling of its last token makes the vectors of native llama.cpp', async () => {
   const file = join(folder, 'last-token.gguf');
-  await writeFile(file, await firstLayers(SMOLLM2, 2, LAST));
+  await writeFile(file, await firstLayers(GGUF, 2, LAST));
   const { id, ...details } = await addGguf(tab.page, file);
   expect(details).toMatchObject({
     architecture: 'llama',

@@ -8,10 +8,10 @@ import { publishHubModels, standIns } from '../support/hub-mirror.ts';
 import { launch } from '../support/launch.ts';
 import { ModelHub } from '../support/model-hub.ts';
 import { openPage } from '../support/open-page.ts';
+import { GGUF } from '../support/smollm2.ts';
 
 /** Models of the hub list in a page that downloads them from a mirror: stand-ins of the right names. */
 
-const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const LFM = 'lfm2.5-350m';
 const GEMMA = 'gemma-4-e2b';
 

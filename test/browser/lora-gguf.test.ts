@@ -11,10 +11,10 @@ import { send } from '../support/send.ts';
 import { sharedPage } from '../support/shared-page.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { F32, writeGguf } from '../support/write-gguf.ts';
+import { GGUF } from '../support/smollm2.ts';
 
 /** A random LoRA adapter beside the same change in the model's own weights. */
 
-const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const LAYERS = 2;
 const ADAPTED = /^blk\.\d\.(?:attn_q|ffn_down)\.weight$/;
 const RANK = 4;

@@ -12,10 +12,10 @@ import { tempFolder } from '../support/temp-folder.ts';
 import { send } from '../support/send.ts';
 import { addGguf } from '../support/add-gguf.ts';
 import { streamThoughts } from '../support/stream-thoughts.ts';
+import { GGUF } from '../support/smollm2.ts';
 
 /** A model at hand whose template thinks, with a part of its layers. It does not end its thoughts: their budget does. */
 const MODEL = 'thinker';
-const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 
 let folder: string;
 let context: BrowserContext;

@@ -7,12 +7,12 @@ import { selectedBrowsers } from './support/browsers.ts';
 import type { Browser } from './support/driver.ts';
 import { SiteTab } from './support/site-tab.ts';
 import { dot } from '../support/ask-page.ts';
+import { GGUF } from '../support/smollm2.ts';
 
 const CHAT = 'amber-phoenix-4';
 const EMBEDDING = 'jade-mole-4';
 const TEXTS = ['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.'];
 /** Any GGUF will do: the beginning of the site's own. */
-const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const OWN_PATH = '/mine.gguf';
 /** Their similarities, as the model's authors publish them. Weights in 8 bits differ by at most 0.005. */
 const PUBLISHED = [0.666, 0.1046, 0.1411];

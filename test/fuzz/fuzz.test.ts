@@ -4,9 +4,9 @@ import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { MAX_WAIT_MS, percentile, review, type Outcome } from './outcome.ts';
+import { seed } from './seed.ts';
 
 const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const only = process.env['LOCALTEXT_FUZZ_ONLY'];
 const onlyKind = process.env['LOCALTEXT_FUZZ_KIND'];
 

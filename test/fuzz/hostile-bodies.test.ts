@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 import { Random } from '../chaos/random.ts';
 import { fakeService } from '../support/fake-service.ts';
+import { seed } from './seed.ts';
 
 /** Bodies that drip, stall, break off or never end, of every content type, to every endpoint. */
 
@@ -25,7 +26,6 @@ beforeAll(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }
 afterAll(() => void vi.useRealTimers());
 
 const count = Number(process.env['LOCALTEXT_FUZZ_BODIES'] ?? 60);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 /** Processor time of a request: no other one is answered meanwhile. */
 const MAX_CPU_MS = 1000;
 /** Time of the service's clock. */

@@ -7,9 +7,9 @@ import { Random } from '../chaos/random.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
 import { hostileFile, type HostileFile } from './hostile-file.ts';
+import { seed } from './seed.ts';
 
 const files = Number(process.env['LOCALTEXT_FUZZ_FILES'] ?? 250);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 const MAX_MS = 1000;
 const MAX_CONTEXT = 2 ** 27;

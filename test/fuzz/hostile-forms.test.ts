@@ -4,9 +4,9 @@ import { beforeAll, expect, inject, test } from 'vitest';
 import { launch } from '../support/launch.ts';
 import { FORMATS, speechModel } from '../support/speech/speech-model.ts';
 import { review, type Outcome } from './outcome.ts';
+import { seed } from './seed.ts';
 
 const forms = Number(process.env['LOCALTEXT_FUZZ_FORMS'] ?? 60);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const LANES = 4;
 const BATCH = 25;
 

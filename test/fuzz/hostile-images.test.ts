@@ -4,9 +4,9 @@ import { readImageHeader } from '../../src/images/image-header.ts';
 import { Random } from '../chaos/random.ts';
 import { progressiveJpegOf, textBombPng } from '../support/vision/image-files.ts';
 import { hostileImage } from './hostile-image.ts';
+import { seed } from './seed.ts';
 
 const images = Number(process.env['LOCALTEXT_FUZZ_IMAGES'] ?? 1000);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 test(`no image hides its size (${images}, seed ${seed})`, () => {
   const counts: Record<string, number> = {};

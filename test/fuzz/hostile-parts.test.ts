@@ -7,11 +7,11 @@ import { dataUrl, drawn, GIF, PICTURES } from '../support/vision/pictures.ts';
 import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 import { hostileParts } from './hostile-parts.ts';
 import { review, type Outcome } from './outcome.ts';
+import { seed } from './seed.ts';
 
 /** Content parts of messages to a model that sees: in Node they are made, the page sends them. */
 
 const parts = Number(process.env['LOCALTEXT_FUZZ_PARTS'] ?? 100);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const BATCH = 50;
 const LANES = 2;
 const PATH = '/v1/chat/completions';

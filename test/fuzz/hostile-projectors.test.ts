@@ -15,11 +15,11 @@ import { dataUrl, PICTURES } from '../support/vision/pictures.ts';
 import { tinyVision } from '../support/vision/tiny-vision.ts';
 import { catalogOf, ggufVariant, modelOf } from '../support/catalogs.ts';
 import { send } from '../support/send.ts';
+import { seed } from './seed.ts';
 
 /** Projectors of the right hash whose contents lie, beside a sound one: llama.cpp reads them in the engine's worker. */
 
 const count = Number(process.env['LOCALTEXT_FUZZ_MODELS'] ?? 50);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 const SOUND = 'sound';
 /** Bytes of a projector's header, tensors' descriptions included. */

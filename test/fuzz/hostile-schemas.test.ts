@@ -6,9 +6,9 @@ import { compileSchema } from '../../src/grammar/compile-schema.ts';
 import { Random } from '../chaos/random.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { hostilePattern, hostileSchema } from './hostile-schemas.ts';
+import { seed } from './seed.ts';
 
 const schemas = Number(process.env['LOCALTEXT_FUZZ_SCHEMAS'] ?? 60);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 /** The engine worker does nothing else meanwhile. Those at the bounds take some 0.7 s of a processor. */
 const MAX_MS = 2000;

@@ -8,9 +8,9 @@ import { clipPath, FORMATS } from '../support/speech/speech-model.ts';
 import { Random } from '../chaos/random.ts';
 import { CONTAINERS, hostileContainer } from './hostile-container.ts';
 import { hostileSound } from './hostile-sound.ts';
+import { seed } from './seed.ts';
 
 const sounds = Number(process.env['LOCALTEXT_FUZZ_SOUNDS'] ?? 150);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 /** The engine ends a worker that takes longer. */
 const MAX_MS = 10_000;

@@ -7,9 +7,9 @@ import { Random } from '../chaos/random.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { hostileConversation } from './hostile-conversation.ts';
 import { hostileTemplate } from './hostile-template.ts';
+import { seed } from './seed.ts';
 
 const templates = Number(process.env['LOCALTEXT_FUZZ_TEMPLATES'] ?? 60);
-const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 /** The engine ends a worker whose template takes longer. */
 const MAX_MS = 10_000;

@@ -4,8 +4,8 @@ import type { Catalog, VariantOf } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { AlteredSite } from './altered-site.ts';
 import { firstLayers } from './first-layers.ts';
+import { GGUF } from './smollm2.ts';
 
-const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const LAYERS = 2;
 const PATH = 'small-chat/model.gguf';
 

@@ -13,10 +13,10 @@ import { openPage } from '../../support/open-page.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { GGUF } from '../../support/smollm2.ts';
 
 /** A user who adds models of the model hub in the playground, as one would: by its name, and with real weights. */
 
-const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const REPOSITORY = 'someone/SmolLM2-GGUF';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -63,7 +63,6 @@ test.each([
   await expect(loadVoice(variant, context)).rejects.toThrow(says);
 });
 
-// transformers.js may wait for the file forever, and so would the request.
 test('a voice whose graph fails on a sentence names its file, and is not loaded again', async () => {
   const engine = await loadVoice(variant, context);
   worker.call.mockRejectedValueOnce(new Error('the voice gives no f0'));
@@ -71,6 +70,7 @@ test('a voice whose graph fails on a sentence names its file, and is not loaded 
   await expect(lastOf(engine.run(job, loading.signal))).rejects.toThrow(/heart\.onnx .* gives no f0/);
 });
 
+// transformers.js may wait for the file forever, and so would the request.
 test('a voice whose file is lost after the load ends its worker', async () => {
   await loadVoice(variant, context);
   isMissing = true;
