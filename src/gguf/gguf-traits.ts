@@ -144,7 +144,8 @@ function splitPart(number: (key: string, max: number) => number | null): { index
 /** @throws FormatError if a required size is 0, or a number of the architecture NaN, which llama.cpp does not check */
 function requireSizes({ metadata }: Gguf, architecture: string): void {
   for (const [key, { value }] of metadata)
-    if (key.startsWith(architecture) && Number.isNaN(value)) throw new OtherModelError(`gives NaN as ${key}`);
+    if (key.startsWith(`${architecture}.`) && Number.isNaN(value))
+      throw new OtherModelError(`gives NaN as ${key}`);
   for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
     if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
     if (key !== 'attention.head_count' || !WITHOUT_HEADS.test(architecture))

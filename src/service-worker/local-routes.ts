@@ -42,12 +42,17 @@ function streamLoad(url: URL, v1: LocalV1, watch: Watch): Response {
   const stream = new EventStream(() => cancelled.abort());
   const { gone, stop } = watch([cancelled.signal]);
   // A page that comes back from the back/forward cache asks again if its answer ends without an error.
-  const write = (line: LoadLine): unknown => gone.aborted || stream.send(`${JSON.stringify(line)}\n`);
+  const write = (line: LoadLine): void => {
+    if (!gone.aborted) stream.send(`${JSON.stringify(line)}\n`);
+  };
   void v1
-    .load(model, { signal: gone, onProgress: (progress) => void write({ type: 'progress', progress }) })
+    .load(model, { signal: gone, onProgress: (progress) => write({ type: 'progress', progress }) })
     .then(() => write({ type: 'loaded' }))
     .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
-    .finally(() => (stop(), stream.end()));
+    .finally(() => {
+      stop();
+      stream.end();
+    });
   return new Response(stream.body, { headers: { 'content-type': LINES_TYPE, 'cache-control': 'no-store' } });
 }
 

@@ -378,7 +378,12 @@ function isRange(file: WeightFile, headers: Headers, { from, to }: ByteRange): b
 
 class EndedEarlyError extends Error {
   /** Number of bytes of the body. */
-  received = 0;
+  readonly received: number;
+
+  constructor(received: number) {
+    super(`the connection ended after ${received} bytes`);
+    this.received = received;
+  }
 }
 
 type BodyReader = ReturnType<typeof bodyReader>;
@@ -399,10 +404,7 @@ function bodyReader(body: AsyncGenerator<Bytes, void, undefined>) {
     ended,
     /** @throws EndedEarlyError at the end of the body */
     async read(maxLength: number): Promise<Bytes> {
-      if (await ended())
-        throw Object.assign(new EndedEarlyError(`the connection ended after ${received} bytes`), {
-          received,
-        });
+      if (await ended()) throw new EndedEarlyError(received);
       const part = rest.subarray(0, maxLength);
       rest = rest.subarray(part.length);
       received += part.length;
