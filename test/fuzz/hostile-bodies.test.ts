@@ -33,7 +33,9 @@ const MAX_MS = 130_000;
 
 const BOUNDARY = 'boundary';
 const FORM = `multipart/form-data; boundary=${BOUNDARY}`;
-const PATHS = ALL_ENDPOINTS.flatMap(([, { method, path }]) => (method === 'POST' ? [path] : []));
+/** Requests about a stored response have no body. */
+const hasBody = (method: string, path: string): boolean => method === 'POST' && !path.includes(':');
+const PATHS = ALL_ENDPOINTS.flatMap(([, { method, path }]) => (hasBody(method, path) ? [path] : []));
 const JSON_TYPES = [
   'application/json',
   'text/plain;charset=UTF-8',
