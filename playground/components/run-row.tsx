@@ -24,7 +24,6 @@ export function useRun<T>(
   const result = useSignal<T | null>(null);
   const start = async (event?: Event): Promise<void> => {
     event?.preventDefault();
-    if (busy.value) return;
     const controller = new AbortController();
     busy.value = controller;
     problem.value = null;

@@ -43,9 +43,9 @@ export function HubCard() {
         ))}
       </ul>
       <p class="small quiet">
-        The hub then sees each start of this page and what this browser fetches from it (GitHub, what it
-        fetches for a GPU), and nothing of what you write. Where it is out of reach, the site’s own weights
-        are used, and the model’s card says so.
+        The hub then sees each start of this page and each file that this browser fetches from it. GitHub sees
+        the code that a GPU needs. Neither sees what you write. Where the hub is out of reach, the site’s own
+        weights are used, and the model’s card says so.
       </p>
       <ReloadRow setting={hubAllowed} value={!allowed}>
         {allowed ? 'Use this site’s weights only' : 'Allow the model hub'}

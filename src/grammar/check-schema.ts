@@ -135,6 +135,7 @@ const MAX_LITERAL_CHARACTERS = 32_768;
 /** What follows `min` and `max` in keywords. */
 const BOUNDS = ['imum', 'Length', 'Items', 'Properties'];
 const COUNT = 'an integer that is not negative';
+const POSITIVE = 'a number above 0';
 const COUNTS = /^(?:min|max)(?:Length|Items|Properties)$/;
 
 /**
@@ -146,7 +147,7 @@ const VALUES = new Map([
   ['maximum', 'a number'],
   ['exclusiveMinimum', 'a number or boolean'],
   ['exclusiveMaximum', 'a number or boolean'],
-  ['multipleOf', 'a number above 0'],
+  ['multipleOf', POSITIVE],
   ['pattern', 'a string'],
   ['format', 'a string'],
   ['uniqueItems', 'a boolean'],
@@ -204,8 +205,8 @@ function literalCharacters({ enum: values, const: constant, properties }: Schema
 
 function isOf(types: string, value: unknown): boolean {
   if (types === COUNT) return isNumber(value) && Number.isInteger(Number(value)) && Number(value) >= 0;
-  const isType = types.includes(isNumber(value) ? 'number' : typeof value);
-  return isType && (Number(value) > 0 || !types.endsWith('0'));
+  if (types === POSITIVE) return isNumber(value) && Number(value) > 0;
+  return types.includes(isNumber(value) ? 'number' : typeof value);
 }
 
 function checkOrder(schema: Schema, low: string, high: string, at: string): void {

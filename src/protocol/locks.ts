@@ -130,6 +130,6 @@ export async function requestsRun(locks: LockManager, scope: string): Promise<bo
   const { held = [] } = await queryLocks(locks);
   const [any, status] = [requestLock(scope, ''), requestLock(scope, STATUS_ID)];
   const isRunning = (name: string): boolean => name.startsWith(any) && !name.startsWith(status);
-  // Shared: of an engine worker that waits for the request's end. Firefox grants it to one that has stopped running, too.
+  // A shared lock is an engine worker's, which waits for the request's end. Firefox grants it to a stopped worker, too.
   return held.some(({ name = '', mode }) => mode === 'exclusive' && isRunning(name));
 }

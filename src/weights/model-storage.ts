@@ -98,7 +98,10 @@ export class ModelStorage {
     if (unlist) await removal().catch(() => undefined);
     // Nor does one that the list does not fit into: then the files go first.
     let isUnlisted = false;
-    const leave = async (): Promise<void> => unlist?.().then(() => void (isUnlisted = true));
+    const leave = async (): Promise<void> => {
+      await unlist?.();
+      isUnlisted = true;
+    };
     await unlessFull(leave());
     let isWanted = false;
     const isGone = (other: string): boolean =>

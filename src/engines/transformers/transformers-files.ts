@@ -148,8 +148,8 @@ export function noGpu({ name }: OnnxVariant): ServiceError {
  */
 export function runFailure(error: unknown, variant: OnnxVariant): ServiceError {
   if (error instanceof ServiceError) return error;
-  const { name, message } = error as Error;
-  const mayPass = variant.backend === 'webgpu' || name === 'RuntimeError' || isOutOfMemory(message);
+  const isTrap = error instanceof Error && error.name === 'RuntimeError';
+  const mayPass = variant.backend === 'webgpu' || isTrap || isOutOfMemory(messageOf(error));
   return mayPass ? engineCrashed(error) : graphFailure(error, variant);
 }
 

@@ -91,7 +91,7 @@ export function chatWriter(
       const { index } = event;
       switch (event.type) {
         case 'accepted': {
-          // Clients begin a text at an empty one, also before a call.
+          // Clients open a text at empty content, even if only a call follows.
           const delta = { role: 'assistant', content: tools ? null : '', refusal: null } as const;
           return choice(index, delta, topLogprobs === null ? null : []);
         }

@@ -73,7 +73,7 @@ export async function requireModel(
 /** Exports of `localtext/catalog` with models of kinds that the default catalog lacks. */
 const EXTENSIONS: Partial<Record<Kind, string>> = { transcription: 'speech', speech: 'voices' };
 
-/** Names the models that fit and that the key may use. @param extension of the catalog, that has such models */
+/** Names the models that fit and that the key may use. @param extension export of `localtext/catalog` that has such models */
 export async function nameUsableModels(
   directory: ModelDirectory,
   admitted: Admitted,

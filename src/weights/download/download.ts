@@ -17,7 +17,7 @@ import { discardPartial, PartialFile } from './partial-file.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Of a connection that broke, to a server that ignores ranges: the next attempt begins with the first byte. */
+/** Message for a broken connection to a server that ignores ranges: the next attempt begins with the first byte. */
 const NOT_RESUMABLE = 'the connection broke, and the server cannot continue a file (byte ranges)';
 
 /** Number of connections per file, as one often does not use the full bandwidth. */

@@ -92,7 +92,7 @@ test('what the runtime says is distinguished', () => {
     'device_unsupported',
   );
   expect(runFailure(new Error('Got invalid dimensions'), variant).code).toBe('weights_corrupt');
-  for (const passing of [new WebAssembly.RuntimeError('unreachable'), new Error('std::bad_alloc')])
+  for (const passing of [new WebAssembly.RuntimeError('unreachable'), new Error('std::bad_alloc'), 5_243_904])
     expect(runFailure(passing, variant).code).toBe('engine_crashed');
 });
 
