@@ -80,7 +80,8 @@ form.addEventListener('submit', async (event) => {
   stop.disabled = false;
   controller = new AbortController();
   const { signal } = controller;
-  shown.textContent = output.textContent = '';
+  shown.textContent = '';
+  output.textContent = 'Answering…';
   try {
     const question = form.elements.prompt.value;
     const [found] = await store.similaritySearch(question, 1);

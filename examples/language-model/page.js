@@ -29,7 +29,8 @@ form.addEventListener('submit', async (event) => {
   event.preventDefault();
   button.disabled = true;
   stop.disabled = false;
-  shown.textContent = output.textContent = '';
+  shown.textContent = '';
+  output.textContent = 'Answering…';
   try {
     // One session for all questions: it remembers them. Browsers allow its download after a click.
     session ??= await LanguageModel.create({

@@ -81,7 +81,8 @@ form.addEventListener('submit', async (event) => {
   controller = new AbortController();
   const { signal } = controller;
   calls.replaceChildren();
-  shown.textContent = output.textContent = '';
+  shown.textContent = '';
+  output.textContent = 'Answering…';
   try {
     const result = await run(agent, form.elements.prompt.value, { stream: true, signal });
     for await (const text of result.toTextStream()) shown.textContent += text;

@@ -22,6 +22,7 @@ export function Chat({ transport, ready }) {
         </p>
       ))}
       {error && <p role="alert">{error.message}</p>}
+      <output>{busy && 'Answering…'}</output>
       <form onSubmit={submit}>
         <input
           name="prompt"

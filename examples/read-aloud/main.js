@@ -37,7 +37,7 @@ async function read() {
   const stop = new AbortController();
   reading = stop;
   button.textContent = 'Stop';
-  output.textContent = '';
+  output.textContent = 'Speaking…';
   try {
     let next = speak(paragraphs[0], stop.signal);
     for (const [at, paragraph] of paragraphs.entries()) {
@@ -48,8 +48,9 @@ async function read() {
       next?.catch(() => undefined);
       await hear(sound, paragraph, stop.signal);
     }
+    output.textContent = 'Read to its end.';
   } catch (error) {
-    if (!stop.signal.aborted) output.textContent = error.message;
+    output.textContent = stop.signal.aborted ? 'Stopped.' : error.message;
   } finally {
     // After an error the next paragraph must not be spoken in vain.
     stop.abort();

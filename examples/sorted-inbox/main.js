@@ -69,6 +69,7 @@ form.querySelector('button').disabled = false;
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
+  output.textContent = 'Sorting…';
   try {
     const folder = await sort(form.elements.mail.value);
     output.textContent = `Sorted into ${folder}.`;

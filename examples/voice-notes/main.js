@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 
 const SAVED = 'voice-notes:notes';
 const record = document.querySelector('#record');
+const cancel = document.querySelector('#cancel');
 const form = document.querySelector('form');
 const output = document.querySelector('output');
 const list = document.querySelector('ol');
@@ -59,31 +60,41 @@ record.addEventListener('click', async () => {
   }
 });
 
+let controller;
+cancel.addEventListener('click', () => controller.abort());
+
 /** Transcribes a recording and stores it with the vector of its text. */
 async function keep(recording) {
+  controller = new AbortController();
+  const { signal } = controller;
   output.textContent = 'Transcribing…';
+  cancel.disabled = false;
   try {
     // Some browsers name no type.
     const [, ending = 'webm'] = /^audio\/(\w+)/.exec(recording.type) ?? [];
     const file = new File([recording], `note.${ending}`, { type: recording.type });
-    const { text } = await openai.audio.transcriptions.create({ file, model: 'coral-wren-4' });
+    const { text } = await openai.audio.transcriptions.create({ file, model: 'coral-wren-4' }, { signal });
     if (text === '') throw new Error('No speech was recognized.');
     notes.unshift({ text, vector: await embed(text) });
     localStorage.setItem(SAVED, JSON.stringify(notes));
     output.textContent = '';
     show(notes);
   } catch (error) {
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
+  } finally {
+    cancel.disabled = true;
   }
 }
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
+  output.textContent = 'Searching…';
   try {
     const query = await embed(form.elements.query.value);
     // Vectors have length 1: their product is the cosine.
     const score = ({ vector }) => vector.reduce((sum, value, at) => sum + value * query[at], 0);
     show(notes.toSorted((a, b) => score(b) - score(a)));
+    output.textContent = '';
   } catch (error) {
     output.textContent = error.message;
   }

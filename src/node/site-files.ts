@@ -18,6 +18,8 @@ export interface FileLists {
   pictureBytes?: number;
 }
 
+export const noFiles = (): FileLists => ({ shell: [], large: [] });
+
 const LARGE = 2 ** 20;
 const PICTURE = /\.(png|jpe?g|webp|avif|gif)$/i;
 const MAX_PICTURE_BYTES = 5 * 2 ** 20;

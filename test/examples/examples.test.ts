@@ -24,6 +24,7 @@ test('vite-openai chats on the dev server', async () => {
   expect(await status.innerText()).toBe('The reply is complete.');
   await page.locator('input[name=prompt]').fill('Tell a long story about the sea.');
   await page.getByRole('button', { name: 'Ask' }).click();
+  await status.and(page.getByText('Answering…')).waitFor();
   await page.locator('.reply', { hasText: /\w/ }).waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByRole('button', { name: 'Ask' }).and(page.locator(':enabled')).waitFor();

@@ -104,7 +104,7 @@ export const fatalFaults: (ServerFault & { code: string; says: RegExp })[] = [
     name: '404',
     behaviour: () => failing(404),
     code: 'weights_unavailable',
-    says: /the server answered 404\. Put .* \(npx localtext pull <model>\)/,
+    says: /the server answered 404\. Put .* \(npx localtext pull, followed by the model's id\)/,
   },
   {
     name: '511',

@@ -35,7 +35,8 @@ form.addEventListener('submit', async (event) => {
   stop.disabled = false;
   controller = new AbortController();
   const { signal } = controller;
-  shown.textContent = output.textContent = '';
+  shown.textContent = '';
+  output.textContent = 'Answering…';
   try {
     const body = {
       model: MODEL,

@@ -30,7 +30,8 @@ form.addEventListener('submit', async (event) => {
   stop.disabled = false;
   controller = new AbortController();
   const { signal } = controller;
-  shown.textContent = output.textContent = '';
+  shown.textContent = '';
+  output.textContent = 'Answering…';
   try {
     for await (const text of chat(form.elements.prompt.value, signal)) shown.textContent += text;
     // A screen reader reads this, and not each token.

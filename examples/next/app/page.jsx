@@ -30,7 +30,7 @@ function Chat() {
     event.preventDefault();
     setBusy(true);
     setReply('');
-    setEnd('');
+    setEnd('Answering…');
     controller.current = new AbortController();
     const { signal } = controller.current;
     const content = new FormData(event.target).get('prompt');

@@ -30,7 +30,7 @@ form.addEventListener('submit', async (event) => {
   stop.disabled = false;
   controller = new AbortController();
   const { signal } = controller;
-  output.textContent = '…';
+  output.textContent = 'Answering…';
   try {
     // Use `localtext.fetch`, so that an answer that does not stream can be stopped.
     const response = await localtext.fetch(`${localtext.baseURL}/chat/completions`, {

@@ -3,7 +3,7 @@
  * @module localtext/vite
  */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 
@@ -19,14 +19,8 @@ import {
 } from '../package-files.ts';
 import { checkWay, MADE_FILES, madeFilesText, readMadeFiles } from '../made-files.ts';
 import { markPage } from '../page-mark.ts';
-import {
-  addFile,
-  addFolder,
-  isPage,
-  chooseNetworkFirst,
-  ownFilesScript,
-  type FileLists,
-} from '../site-files.ts';
+import { shown } from '../cli/output.ts';
+import { addFile, addFolder, chooseNetworkFirst, isPage, noFiles, ownFilesScript } from '../site-files.ts';
 import { apiHint, cacheFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
@@ -156,9 +150,13 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
 
     configResolved(resolved) {
       config = resolved;
-      if (ignoresAsked || resolved.command !== 'build') return;
-      if (resolved.plugins.some((plugin) => plugin.name === 'vite-plugin-pwa'))
-        resolved.logger.warn(
+      const { command, logger, plugins } = resolved;
+      if (!existsSync(models()))
+        logger.warnOnce(
+          `localtext: there is no folder ${shown(models())}. Download the weights: npx localtext pull. If pages load them from elsewhere, ignore this.`,
+        );
+      if (!ignoresAsked && command === 'build' && plugins.some((each) => each.name === 'vite-plugin-pwa'))
+        logger.warn(
           "localtext: vite-plugin-pwa would precache the engines' files. Set `globIgnores: globIgnores()`, from 'localtext/vite', in its `workbox` or `injectManifest`.",
         );
     },
@@ -168,7 +166,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       for (const [file, path] of await wasmFiles())
         middlewares.use(base() + WASM_PATH + file, serveFile(path));
       // Bundled again for every request. No file is kept during development.
-      const files: FileLists = { shell: [], large: [] };
+      const files = noFiles();
       const list = ownFilesScript(files);
       const serve = (file: string, script: () => Promise<string>): unknown =>
         middlewares.use(base() + file, serveScript(script));
@@ -187,8 +185,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       async handler(_output, bundle) {
         if (this.environment.name !== 'client') return;
         const hashed = `${config.build.assetsDir}/`;
-        const files: FileLists = { shell: [], large: [] };
-        const ownFiles: FileLists = { shell: [], large: [] };
+        const files = noFiles();
+        const ownFiles = noFiles();
         for (const file of Object.values(bundle)) {
           const { fileName } = file;
           if (NOT_KEPT.test(fileName)) continue;
@@ -204,8 +202,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const written = [...Object.keys(bundle), ...[...wasm.keys()].map((file) => WASM_PATH + file)];
           const replaced = [...written, name, SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
           const skipped = new Set([models(), ...replaced.map((file) => join(config.publicDir, file))]);
-          const skip = (path: string): boolean => skipped.has(path);
-          await addFolder(files, config.publicDir, { skip });
+          await addFolder(files, config.publicDir, { skip: (path) => skipped.has(path) });
         }
         const made = new Map<string, string | Uint8Array>();
         const emit = (fileName: string, source: string | Uint8Array): void => {
@@ -216,8 +213,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           emit(fileName, source);
           // An engine must start without a network too.
-          addFile(files, fileName, source, true);
-          addFile(ownFiles, fileName, source, true);
+          for (const list of [files, ownFiles]) addFile(list, fileName, source, true);
         }
         const list = ownFilesScript(ownFiles);
         emit(OWN_FILES, list);

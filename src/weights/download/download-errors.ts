@@ -27,7 +27,7 @@ export function answered(status: number, advice?: string): string {
 export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(
     'weights_unavailable',
-    `The weight file ${path} could not be downloaded: ${answered(status, "Put the model's files into the site's models folder (npx localtext pull <model>), or name another folder")}.`,
+    `The weight file ${path} could not be downloaded: ${answered(status, "Put the model's files into the site's models folder (npx localtext pull, followed by the model's id), or name another folder")}.`,
   );
 
 export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at: number }): ServiceError =>

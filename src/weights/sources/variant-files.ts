@@ -144,7 +144,7 @@ export class VariantFiles {
 
   async #fromHub(variant: Variant, hub: HubSource, signal: AbortSignal): Promise<WeightFile[]> {
     if (this.#hub !== null) return listHubFiles(variant, hub, this.#hub, signal);
-    const message = `The weights of ${variant.name} are not on this site. Download them with localtext pull, or allow the model hub.`;
+    const message = `The weights of ${variant.name} are not on this site. Download them with npx localtext pull ${variant.name}, or allow the model hub.`;
     throw serverError('weights_unavailable', message);
   }
 

@@ -4,8 +4,8 @@ import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-import { build, createServer as createDevServer, preview } from 'vite';
-import { expect, onTestFinished, test } from 'vitest';
+import { build, createLogger, createServer as createDevServer, preview } from 'vite';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import { serveFolder } from '../../../src/node/vite-plugin/middlewares.ts';
 import localtext, { type LocaltextOptions } from '../../../src/node/vite-plugin/vite-plugin.ts';
@@ -79,13 +79,10 @@ test('what the bundle writes over a public file is listed once, and sound and vi
     },
   };
   const plugins = [emits, localtext()];
-  const result = await build({
-    root,
-    configFile: false,
-    logLevel: 'error',
-    plugins,
-    build: { write: false },
-  });
+  const customLogger = createLogger('error');
+  const warning = vi.spyOn(customLogger, 'warnOnce').mockReturnValue();
+  const result = await build({ root, configFile: false, customLogger, plugins, build: { write: false } });
+  expect(warning).toHaveBeenCalledWith(expect.stringMatching(/no folder .*models\. .*npx localtext pull/));
   const { output } = result as { output: { fileName: string; source?: string | Uint8Array }[] };
   const script = String(output.find(({ fileName }) => fileName === 'localtext-sw.js')?.source);
   const lists = script.slice(0, script.indexOf('\n'));

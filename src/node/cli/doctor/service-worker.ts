@@ -11,7 +11,7 @@ import {
   warning,
   hostAdvice,
 } from './answers.ts';
-import type { FileLists } from '../../site-files.ts';
+import { noFiles, type FileLists } from '../../site-files.ts';
 import type { SiteFile } from '#base';
 
 /** Result of examining the service worker's script, with its lists of the site's files. */
@@ -29,7 +29,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       : [new URL(named, page)];
   const answers = await Promise.all(places.map((place) => fetchText(place)));
   const script = answers.find((answer) => isFound(answer) && !isHtml(answer));
-  if (!script) return { findings: [missing(places[0], answers[0])], folder: null, ...NO_FILES };
+  if (!script) return { findings: [missing(places[0], answers[0])], folder: null, ...noFiles() };
   const findings: Finding[] = [];
   const found = (text: string, fix: string): unknown => findings.push(fault(text, fix));
   const at = script.url.href;
@@ -63,10 +63,8 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   if (findings.length === 0) findings.push(ok(`The service worker is found: ${at}`));
   const lists = await listsOf(script.text, folder);
   if (!lists) findings.push(UNREADABLE);
-  return { findings, folder, ...(lists ?? NO_FILES) };
+  return { findings, folder, ...(lists ?? noFiles()) };
 }
-
-const NO_FILES: FileLists = { shell: [], large: [] };
 
 const UNREADABLE = warning(
   'The list of the files that the service worker keeps was changed since the build, as by a minifier: they are not checked.',
@@ -78,7 +76,7 @@ async function listsOf(script: string, folder: URL): Promise<FileLists | null> {
   const own = listed(script, folder);
   if (!own || own.shell.length + own.large.length > 0) return own;
   const answer = await fetchText(new URL(OWN_FILES, folder));
-  return isFound(answer) ? listed(answer.text, folder) : NO_FILES;
+  return isFound(answer) ? listed(answer.text, folder) : noFiles();
 }
 
 function missing(place: URL | undefined, answer: Answer | undefined): Finding {

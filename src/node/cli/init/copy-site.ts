@@ -20,6 +20,7 @@ import {
   chooseNetworkFirst,
   ownFilesScript,
   prefix,
+  noFiles,
   type FileLists,
   type PageOptions,
 } from '../../site-files.ts';
@@ -60,7 +61,7 @@ export async function copySite(folder: string, { offline, servers, ...pages }: C
     throw new CommandError(`${built} has no built files. In a clone of the repository: npm run prepack`);
   const contents = new Map<string, string | Uint8Array>();
   for (const [name, source] of await sourcesIn(built)) contents.set(name, await readFile(source));
-  const own: FileLists = { shell: [], large: [] };
+  const own = noFiles();
   for (const [name, content] of contents) addFile(own, name, content, name.startsWith(WASM_PATH));
   const all = { shell: [...own.shell, ...site.shell], large: [...own.large, ...site.large] };
   contents.set(SERVICE_WORKER, prefix(all, ofPages) + (await readFile(builtServiceWorker(servers), 'utf8')));
@@ -83,7 +84,7 @@ async function hasPage(folder: string): Promise<boolean> {
 }
 
 async function offlinePageOf(folder: string, { offlinePage }: PageOptions): Promise<FileLists> {
-  const lists: FileLists = { shell: [], large: [] };
+  const lists = noFiles();
   if (offlinePage === undefined) return lists;
   const source = await readIfFile(join(folder, offlinePage));
   if (source !== null) addFile(lists, offlinePage.split('/').map(encodeURIComponent).join('/'), source);
@@ -93,7 +94,7 @@ async function offlinePageOf(folder: string, { offlinePage }: PageOptions): Prom
 /** Files of the site itself. @throws CommandError if it has no page */
 async function siteFiles(folder: string, marked: Map<string, Buffer>): Promise<FileLists> {
   const own = new Set(NOT_OF_SITE.map((name) => join(folder, name)));
-  const site: FileLists = { shell: [], large: [] };
+  const site = noFiles();
   await addFolder(site, folder, { skip: (path) => own.has(path), marked });
   if ([...site.shell, ...site.large].some(({ url }) => isPage(url))) return site;
   throw new CommandError(

@@ -9,7 +9,7 @@ import {
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
 } from '../../package-files.ts';
-import { ownFilesScript } from '../../site-files.ts';
+import { noFiles, ownFilesScript } from '../../site-files.ts';
 import { replaceMade } from '../../made-files.ts';
 import { CommandError } from '../arguments.ts';
 import { shown } from '../output.ts';
@@ -41,6 +41,6 @@ export function removalScripts(script: string, what: string): Record<string, str
   return {
     [SERVICE_WORKER]: removal(false),
     [SERVICE_WORKER_IMPORT]: removal(true),
-    [OWN_FILES]: ownFilesScript({ shell: [], large: [] }),
+    [OWN_FILES]: ownFilesScript(noFiles()),
   };
 }
