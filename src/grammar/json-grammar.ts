@@ -112,7 +112,7 @@ export class JsonGrammar {
   #array(form: ArrayForm): Alternatives {
     const { layers, min, max } = form;
     const prefix = Math.max(0, ...layers.map((layer) => layer.prefix.length));
-    const hasRest = prefix === 0 || layers.some(({ items }) => items !== undefined);
+    const hasRest = prefix < Math.max(1, min) || layers.some(({ items }) => items !== undefined);
     const restSchemas = elementSchemas(form, prefix);
     if (form.unique && max > 1) {
       const unique = this.#uniqueArray(form, prefix, restSchemas);

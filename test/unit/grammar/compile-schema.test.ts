@@ -193,6 +193,7 @@ const BESIDE_OTHERS: Record<string, Schema> = {
     ],
   },
   'a format of integers without a type': { format: 'int32', minimum: -5 },
+  'more elements than `prefixItems`': { type: 'array', prefixItems: [{ type: 'integer' }], minItems: 3 },
   'anchors within anchors': { type: 'string', pattern: '^(?:(^ab$|c$)(?=$))$' },
 };
 
