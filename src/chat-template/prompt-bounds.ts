@@ -31,11 +31,10 @@ function refuseCharacters(characters: number, maxPerToken: number, contextLength
   throw exceeded(contextLength, size, maxCharacters / characters);
 }
 
-const exceeded = (contextLength: number, size: string, share: number): ServiceError =>
-  new ContextLengthError(
-    `This model's maximum context length is ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
-    share,
-  );
+function exceeded(contextLength: number, size: string, share: number): ServiceError {
+  const message = `This model's maximum context length is ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`;
+  return new ContextLengthError(message, share);
+}
 
 /** Rejects biases for tokens that the model lacks, which would have no effect. @throws ServiceError 400 */
 export function refuseUnknownTokens({ logitBias = {} }: Sampling, vocabularySize: number): void {

@@ -7,12 +7,10 @@ const OUT_OF_MEMORY =
 /** Whether an error message means that memory ran out. */
 export const isOutOfMemory = (message: string): boolean => OUT_OF_MEMORY.test(message);
 
-export const outOfMemory = (variant: string, cause: unknown): ServiceError =>
-  serverError(
-    'out_of_memory',
-    `There is too little memory for ${variant}. Close other tabs and try again in 30 s, or choose a smaller model.`,
-    cause,
-  );
+export function outOfMemory(variant: string, cause: unknown): ServiceError {
+  const message = `There is too little memory for ${variant}. Close other tabs and try again in 30 s, or choose a smaller model.`;
+  return serverError('out_of_memory', message, cause);
+}
 
 export const isLackOfMemory = (error: unknown): boolean =>
   error instanceof ServiceError ? error.code === 'out_of_memory' : isOutOfMemory(messageOf(error));

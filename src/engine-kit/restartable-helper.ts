@@ -84,8 +84,7 @@ export class RestartableHelper<Helper extends object> {
   }
 }
 
-const notStarted = (name: string): ServiceError =>
-  serverError(
-    'engine_failed',
-    `The engine's ${name} worker did not start within ${START_TIMEOUT_MS / 1000} s: the device may be busy. Try again.`,
-  );
+function notStarted(name: string): ServiceError {
+  const message = `The engine's ${name} worker did not start within ${START_TIMEOUT_MS / 1000} s: the device may be busy. Try again.`;
+  return serverError('engine_failed', message);
+}

@@ -333,9 +333,8 @@ function requireKnown(architecture: string, gguf: Gguf): void {
       `is no chat, embedding or reranking model, but ${other} (architecture ${architecture})`,
     );
   if (CHAT_ARCHITECTURES.has(architecture) || ENCODERS.has(architecture)) return;
-  throw new FormatError(
-    `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`,
-  );
+  const message = `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`;
+  throw new FormatError(message);
 }
 
 /** Describes a model of a known architecture that is for neither chat nor embeddings. */

@@ -86,9 +86,8 @@ export function readGguf(cursor: ByteCursor): Gguf {
   for (const tensor of tensors) {
     const end = dataOffset + tensor.offset + tensorBytes(tensor);
     if (end <= cursor.size) continue;
-    throw new FormatError(
-      `says that its tensor ${tensor.name} ends at byte ${end}, and has ${cursor.size}: it is cut short, or its server compresses it`,
-    );
+    const message = `says that its tensor ${tensor.name} ends at byte ${end}, and has ${cursor.size}: it is cut short, or its server compresses it`;
+    throw new FormatError(message);
   }
   return { metadata, tensorsAt, tensors, alignment, dataOffset };
 }

@@ -57,9 +57,8 @@ function tensorOf(name: string, entry: Entry, start: number, size: number): Safe
   const [begin, end] = offsets;
   const room = size - start;
   if (begin > end || end > room) {
-    throw new FormatError(
-      `says that its tensor ${name} lies at ${begin} to ${end}, and has ${room} bytes of tensors`,
-    );
+    const message = `says that its tensor ${name} lies at ${begin} to ${end}, and has ${room} bytes of tensors`;
+    throw new FormatError(message);
   }
   const length = end - begin;
   const bits = bitsOf(dtype);

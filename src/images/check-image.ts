@@ -27,9 +27,8 @@ export function checkImage(bytes: Uint8Array): ImageHeader {
 /** Returns an error if an image has too many pixels; null otherwise. */
 export function tooManyPixels({ width, height }: Pick<ImageHeader, 'width' | 'height'>): ImageError | null {
   if (width * height <= MAX_PIXELS) return null;
-  return new ImageError(
-    `has ${width} × ${height} pixels: ${MAX_PIXELS / 1e6} million is the most that an image may have. Send a smaller one`,
-  );
+  const message = `has ${width} × ${height} pixels: ${MAX_PIXELS / 1e6} million is the most that an image may have. Send a smaller one`;
+  return new ImageError(message);
 }
 
 /** Type of an image with its article: "a PNG". */

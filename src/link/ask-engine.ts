@@ -105,11 +105,10 @@ export async function* askEngine<T, K extends Kind = Kind>(
   }
 }
 
-export const engineFailed = (times: number): ServiceError =>
-  serverError(
-    'engine_failed',
-    `The engine stopped ${times} times on this request before it answered. The device may be out of memory: close other tabs, or choose a smaller model. If the site's data was cleared, reload its open tabs.`,
-  );
+export function engineFailed(times: number): ServiceError {
+  const message = `The engine stopped ${times} times on this request before it answered. The device may be out of memory: close other tabs, or choose a smaller model. If the site's data was cleared, reload its open tabs.`;
+  return serverError('engine_failed', message);
+}
 
 /** Deltas per credit message. Half the window means few messages, and the engine never waits for credit. */
 const CREDIT_STEP = CREDIT_WINDOW / 2;

@@ -180,14 +180,12 @@ async function start(
 }
 
 /** Error for a file that no context length makes loadable. */
-const unusableFile = (name: string, reason: string): ServiceError =>
-  serverError(
-    'model_load_failed',
-    `The model ${name} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
-  );
+function unusableFile(name: string, reason: string): ServiceError {
+  const message = `The model ${name} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`;
+  return serverError('model_load_failed', message);
+}
 
-const brokenNumbers = (name: string, tensor: string): ServiceError =>
-  serverError(
-    'model_load_failed',
-    `The model ${name} could not be loaded: its tensor ${printable(tensor, MAX_NAME)} has a number that is infinite, NaN or far too large. The file was damaged before it was published. Use another file.`,
-  );
+function brokenNumbers(name: string, tensor: string): ServiceError {
+  const message = `The model ${name} could not be loaded: its tensor ${printable(tensor, MAX_NAME)} has a number that is infinite, NaN or far too large. The file was damaged before it was published. Use another file.`;
+  return serverError('model_load_failed', message);
+}

@@ -42,12 +42,11 @@ export function loadFailed(variant: Variant, cause: unknown): ServiceError {
 }
 
 /** Error if all variants of a model that can run have ended a tab. */
-export const endedTab = (variant: Variant): ServiceError =>
-  loadError(
-    variant,
-    'it ended its tab the last time, and may be too large for this device. Choose a smaller model, or try it again with ready(id, { retry: true }).',
-    null,
-  );
+export function endedTab(variant: Variant): ServiceError {
+  const why =
+    'it ended its tab the last time, and may be too large for this device. Choose a smaller model, or try it again with ready(id, { retry: true }).';
+  return loadError(variant, why, null);
+}
 
 const loadError = (variant: Variant, why: string, cause: unknown): ServiceError =>
   serverError('model_load_failed', `The model ${variant.name} could not be loaded: ${why}`, cause);

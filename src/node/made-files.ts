@@ -54,9 +54,8 @@ export async function readMadeFiles(folder: string): Promise<MadeFiles> {
   } catch {
     // The error below says the same.
   }
-  throw new CommandError(
-    `${shown(path)} is not a list of localtext's files that this version can read. Restore it, or move it and localtext's files elsewhere, and run this again.`,
-  );
+  const message = `${shown(path)} is not a list of localtext's files that this version can read. Restore it, or move it and localtext's files elsewhere, and run this again.`;
+  throw new CommandError(message);
 }
 
 /**

@@ -45,11 +45,10 @@ export function cacheRefused(cause: unknown): LocaltextError {
   return new LocaltextError('cache_unavailable', message, cause);
 }
 
-export const noServiceWorkers = (): LocaltextError =>
-  new LocaltextError(
-    'service_worker_unavailable',
-    `This browser has no service workers here (a private window?): ${instead}`,
-  );
+export function noServiceWorkers(): LocaltextError {
+  const message = `This browser has no service workers here (a private window?): ${instead}`;
+  return new LocaltextError('service_worker_unavailable', message);
+}
 
 const TRUSTED_TYPES = "require-trusted-types-for 'script'";
 const isTrustedTypesError = (error: unknown): boolean => /TrustedScriptURL/.test(messageOf(error));
@@ -83,20 +82,19 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
 const PUT_THERE =
   "Put localtext's service worker there (the Vite plugin does), or name its place: start({ serviceWorker: { url } }).";
 
-export const notInstalled = (): LocaltextError =>
-  new LocaltextError(
-    'service_worker_failed',
-    "The service worker could not be installed: a file that it keeps for offline use may be missing, or the Content-Security-Policy that its script came with has no 'self' in connect-src. Its console says which; correct it and reload.",
-  );
+export function notInstalled(): LocaltextError {
+  const message =
+    "The service worker could not be installed: a file that it keeps for offline use may be missing, or the Content-Security-Policy that its script came with has no 'self' in connect-src. Its console says which; correct it and reload.";
+  return new LocaltextError('service_worker_failed', message);
+}
 
 export const doesNotAnswer = (): LocaltextError =>
   new LocaltextError('service_worker_failed', 'The service worker did not answer in 10 s. Reload the page.');
 
-export const otherVersion = (): LocaltextError =>
-  new LocaltextError(
-    'protocol_mismatch',
-    'The page and its service worker are of different versions. Reload every tab of this site.',
-  );
+export function otherVersion(): LocaltextError {
+  const message = 'The page and its service worker are of different versions. Reload every tab of this site.';
+  return new LocaltextError('protocol_mismatch', message);
+}
 
 export const noControl = (scope: string): LocaltextError =>
   new LocaltextError(
@@ -106,23 +104,21 @@ export const noControl = (scope: string): LocaltextError =>
       : `This page, ${location.origin + location.pathname}, is outside the scope of the service worker, ${scope}. Redirect it to an address that begins with the scope, the slash at its end included; or serve the folder of localtext-sw.js at the page's path or above it, such as / instead of /static/.`,
   );
 
-export const notControlled = ({ url, status }: Response): LocaltextError =>
-  new LocaltextError(
-    'service_worker_no_control',
-    `${url} answered ${status}: the service worker does not control this page. Reload it.`,
-  );
+export function notControlled({ url, status }: Response): LocaltextError {
+  const message = `${url} answered ${status}: the service worker does not control this page. Reload it.`;
+  return new LocaltextError('service_worker_no_control', message);
+}
 
-export const lockStolen = (): ServiceError =>
-  serverError(
-    'engine_unavailable',
-    'A script of this site keeps taking the Web Lock of the tab that runs the engine (`navigator.locks.request` with `steal`). Remove the script, or close the page or frame that runs it, and try again.',
-  );
+export function lockStolen(): ServiceError {
+  const message =
+    'A script of this site keeps taking the Web Lock of the tab that runs the engine (`navigator.locks.request` with `steal`). Remove the script, or close the page or frame that runs it, and try again.';
+  return serverError('engine_unavailable', message);
+}
 
-export const foreignWorker = (script: string, scope: string): LocaltextError =>
-  new LocaltextError(
-    'service_worker_foreign',
-    `Another service worker, ${script}, is registered for ${scope}, and a scope has one only. If the site uses it, add localtext to it (docs/service-worker.md) and pass its registration: start({ serviceWorker: registration }). If it is left from an earlier version of the site, unregister it before start(): await (await navigator.serviceWorker.getRegistration('${new URL(scope).pathname}'))?.unregister().`,
-  );
+export function foreignWorker(script: string, scope: string): LocaltextError {
+  const message = `Another service worker, ${script}, is registered for ${scope}, and a scope has one only. If the site uses it, add localtext to it (docs/service-worker.md) and pass its registration: start({ serviceWorker: registration }). If it is left from an earlier version of the site, unregister it before start(): await (await navigator.serviceWorker.getRegistration('${new URL(scope).pathname}'))?.unregister().`;
+  return new LocaltextError('service_worker_foreign', message);
+}
 
 export const workerFailed = (cause: unknown): ServiceError =>
   isTrustedTypesError(cause)
@@ -133,9 +129,8 @@ export const workerFailed = (cause: unknown): ServiceError =>
         cause,
       );
 
-export const loadBroken = (cause: unknown): LocaltextError =>
-  new LocaltextError(
-    'engine_lost',
-    "The model load was interrupted. Try again. If it fails at once, allow 'self' in connect-src of the page's Content-Security-Policy.",
-    cause,
-  );
+export function loadBroken(cause: unknown): LocaltextError {
+  const message =
+    "The model load was interrupted. Try again. If it fails at once, allow 'self' in connect-src of the page's Content-Security-Policy.";
+  return new LocaltextError('engine_lost', message, cause);
+}

@@ -174,12 +174,10 @@ async function authenticate(
   return admission;
 }
 
-const invalidKey = (reason: string): ServiceError =>
-  requestError(
-    401,
-    `${reason} Send \`Authorization: Bearer lt_…\` with a key that keys.ensure() or keys.issue() of the page returns.`,
-    'invalid_api_key',
-  );
+function invalidKey(reason: string): ServiceError {
+  const message = `${reason} Send \`Authorization: Bearer lt_…\` with a key that keys.ensure() or keys.issue() of the page returns.`;
+  return requestError(401, message, 'invalid_api_key');
+}
 
 /**
  * Function of the service. `client` appears in the request log, and is the unit of fair scheduling. Requests

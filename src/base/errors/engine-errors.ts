@@ -30,18 +30,15 @@ export function contextLengthExceeded(
   const images =
     taken &&
     ` ${taken.images === 1 ? 'Its image takes' : `Its ${taken.images} images take`} ${taken.tokens} of them.`;
-  return new ContextLengthError(
-    `This model's maximum context length is ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply.${images ?? ''} Shorten the messages${taken ? ', or send fewer images' : ''}.`,
-    contextLength / promptTokens,
-  );
+  const message = `This model's maximum context length is ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply.${images ?? ''} Shorten the messages${taken ? ', or send fewer images' : ''}.`;
+  return new ContextLengthError(message, contextLength / promptTokens);
 }
 
-export const deviceLost = (cause?: unknown): ServiceError =>
-  serverError(
-    'device_lost',
-    'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.',
-    cause,
-  );
+export function deviceLost(cause?: unknown): ServiceError {
+  const message =
+    'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.';
+  return serverError('device_lost', message, cause);
+}
 
 /** Error of an engine that is unusable from now on: its owner must reload it. */
 export function engineCrashed(cause: unknown): ServiceError {
@@ -63,28 +60,25 @@ export function toWireError(error: unknown): WireError {
 }
 
 /** @param how fault of the file, after its path: `is not a GGUF` */
-export const corruptFile = (path: string, how: string, cause?: unknown): ServiceError =>
-  serverError(
-    'weights_corrupt',
-    `The weight file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,
-    cause,
-  );
+export function corruptFile(path: string, how: string, cause?: unknown): ServiceError {
+  const message = `The weight file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
+  return serverError('weights_corrupt', message, cause);
+}
 
 /** Error of a model whose weights have broken numbers. */
-export const notNumbers = (): ServiceError =>
-  serverError(
-    'engine_failed',
-    'The model computed results that are not finite numbers. Its weights are damaged: use another file.',
-  );
+export function notNumbers(): ServiceError {
+  const message =
+    'The model computed results that are not finite numbers. Its weights are damaged: use another file.';
+  return serverError('engine_failed', message);
+}
 
 /** Error of a reply that was cut off. @param what cause, as a sentence without a period */
 export const engineLost = (what = 'The engine ended before the reply was complete'): ServiceError =>
   serverError('engine_lost', `${what}. Send the request again.`);
 
 /** Error of a tab whose build the server no longer has. */
-export const buildReplaced = (cause?: unknown): ServiceError =>
-  serverError(
-    'build_replaced',
-    'The site has a new build, and the server no longer has the files of this one. Call update(), then reload the tabs of this site.',
-    cause,
-  );
+export function buildReplaced(cause?: unknown): ServiceError {
+  const message =
+    'The site has a new build, and the server no longer has the files of this one. Call update(), then reload the tabs of this site.';
+  return serverError('build_replaced', message, cause);
+}

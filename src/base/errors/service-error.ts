@@ -108,11 +108,11 @@ export const rateLimited = (message: string, retryAfterMs: number): ServiceError
 export const serverError = (code: ErrorCode, message: string, cause?: unknown): ServiceError =>
   new ServiceError({ code, message }, { cause });
 
-export const protocolMismatch = (): ServiceError =>
-  serverError(
-    'protocol_mismatch',
-    'The tabs of this site and its service worker run different versions. Reload every tab of this site.',
-  );
+export function protocolMismatch(): ServiceError {
+  const message =
+    'The tabs of this site and its service worker run different versions. Reload every tab of this site.';
+  return serverError('protocol_mismatch', message);
+}
 
 /** Advice for a full storage. */
 export const PRIVATE_WINDOW = 'A private window has less storage than another one.';
@@ -132,10 +132,8 @@ export function storageUnavailable(cause: unknown): never {
  * Converts any thrown value to an error that may be shown. Unknown errors are replaced: messages may expose
  * internals.
  */
-export const asServiceError = (thrown: unknown): ServiceError =>
-  thrown instanceof ServiceError
-    ? thrown
-    : serverError(
-        'internal_error',
-        'Something failed inside the service. Try again; if it fails again, reload the page.',
-      );
+export function asServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  const message = 'Something failed inside the service. Try again; if it fails again, reload the page.';
+  return serverError('internal_error', message);
+}

@@ -18,9 +18,8 @@ export function bytesOfDataUrl(url: string): Uint8Array<ArrayBuffer> {
     for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
     return bytes;
   } catch {
-    throw new ImageError(
-      'has a `data:` URL whose base64 has other characters, or is cut off. Send the whole file',
-    );
+    const message = 'has a `data:` URL whose base64 has other characters, or is cut off. Send the whole file';
+    throw new ImageError(message);
   }
 }
 

@@ -159,10 +159,8 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       const samples = mono(sample);
       sample.close();
       if (!samples.every((each) => Math.abs(each) <= MAX_SAMPLE)) {
-        const place = `${position.toFixed(1)} s`;
-        throw refuse(
-          `has samples at ${place} that are infinite, NaN or far too large. Record or export it again`,
-        );
+        const rule = `has samples at ${position.toFixed(1)} s that are infinite, NaN or far too large. Record or export it again`;
+        throw refuse(rule);
       }
       // Use the decoder's rate: many HE-AAC files declare half of it, and it may change within a file.
       if (resampler?.rate !== sampleRate) {

@@ -66,11 +66,10 @@ export class SoundReader {
   }
 }
 
-const unreadable = (ms: number): ServiceError =>
-  invalidField(
-    'file',
-    `gave no sound for ${ms / 1000} s. It is damaged, or in a format that this browser decodes slowly. Send it as wav`,
-  );
+function unreadable(ms: number): ServiceError {
+  const rule = `gave no sound for ${ms / 1000} s. It is damaged, or in a format that this browser decodes slowly. Send it as wav`;
+  return invalidField('file', rule);
+}
 
 function undecodable(codec: string, decodes: readonly string[]): ServiceError {
   const others = decodes.filter((each) => !each.startsWith('pcm') && !each.endsWith('law'));

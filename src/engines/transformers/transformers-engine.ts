@@ -333,8 +333,7 @@ export class TransformersEngine implements Engine<'embedding'> {
 
 const inputsOf = (input: EmbeddingJob['input']) => ('texts' in input ? input.texts : input.tokens);
 
-const tooManyTexts = (): ServiceError =>
-  rateLimited(
-    `Pending requests have reached this model's limit of ${MAX_TEXTS} texts. Retry in ${RETRY_AFTER_MS / 1000} s.`,
-    RETRY_AFTER_MS,
-  );
+function tooManyTexts(): ServiceError {
+  const message = `Pending requests have reached this model's limit of ${MAX_TEXTS} texts. Retry in ${RETRY_AFTER_MS / 1000} s.`;
+  return rateLimited(message, RETRY_AFTER_MS);
+}

@@ -62,16 +62,12 @@ function libraryFault(error: Error, name: string, library: string): string | und
 /** Fault of a library that fails before a GPU is opened: MLC's own libraries do not. */
 const notRun = (library: string): string => `web-llm cannot run the model library ${library}.`;
 
-export const noGpu = (name: string, cause?: unknown): ServiceError =>
-  serverError(
-    'device_unsupported',
-    `${name} needs WebGPU with a GPU that can run it, and this browser offers none.`,
-    cause,
-  );
+export function noGpu(name: string, cause?: unknown): ServiceError {
+  const message = `${name} needs WebGPU with a GPU that can run it, and this browser offers none.`;
+  return serverError('device_unsupported', message, cause);
+}
 
-export const lacksFeature = (name: string, feature: string, cause?: unknown): ServiceError =>
-  serverError(
-    'device_unsupported',
-    `${name} needs ${feature}, which this GPU lacks. Its f32 build runs without.`,
-    cause,
-  );
+export function lacksFeature(name: string, feature: string, cause?: unknown): ServiceError {
+  const message = `${name} needs ${feature}, which this GPU lacks. Its f32 build runs without.`;
+  return serverError('device_unsupported', message, cause);
+}

@@ -75,9 +75,8 @@ function checkMembers(proxy: WorkerProxy): void {
   const missing = METHODS.find((name) => typeof proxy[name] !== 'function');
   const hasQueues = Array.isArray(proxy.taskQueue) && Array.isArray(proxy.resultQueue);
   if (missing === undefined && hasQueues) return;
-  throw new Error(
-    `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.13.0.`,
-  );
+  const message = `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.13.0.`;
+  throw new Error(message);
 }
 
 const kernels = new WeakMap<WorkerProxy, string>();

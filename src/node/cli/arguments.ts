@@ -39,7 +39,6 @@ export function webUrl(address: string, base: string | undefined, advice: string
   if (!url || !/^https?:$/.test(url.protocol))
     throw new CommandError(`"${address.replace(/^.*@/, '…@')}" is not a URL. ${advice}`);
   if (url.username === '' && url.password === '') return url;
-  throw new CommandError(
-    `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`,
-  );
+  const message = `The URL of ${url.host} has a user name or a password. Leave them out: none is sent.`;
+  throw new CommandError(message);
 }

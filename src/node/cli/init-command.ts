@@ -82,9 +82,8 @@ function refuseViteProject(folder: string): void {
   // A new folder is more often a mistyped one.
   const project = existsSync(folder) ? resolve(folder) : dirname(resolve(folder));
   if (!hasViteConfig(project)) return;
-  throw new CommandError(
-    `${shown(project)} has a vite.config. Add localtext/vite to it instead, or name the folder that the site is served from.`,
-  );
+  const message = `${shown(project)} has a vite.config. Add localtext/vite to it instead, or name the folder that the site is served from.`;
+  throw new CommandError(message);
 }
 
 const removed = (folder: string): string =>

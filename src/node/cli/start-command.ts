@@ -35,9 +35,9 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   // An empty host is every address of the machine.
   if (values.host.trim() === '') throw new UsageError('--host takes an address, such as localhost.');
   if (!hasViteConfig('.')) {
-    throw new CommandError(
-      'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.',
-    );
+    const message =
+      'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.';
+    throw new CommandError(message);
   }
   const { checkAddress, serve } = await import('./start/serve.ts');
   const port = values.port === undefined ? null : parsePort(values.port);

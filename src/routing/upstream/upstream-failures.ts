@@ -20,33 +20,30 @@ export const cutShort = (): UpstreamError =>
   upstreamError('upstream_failed', 'ended its reply too early. Try again.');
 
 /** Error for an answer of another type, such as the page of a wrong address. @param what "a stream of events" */
-export const without = (what: string, { status, headers }: Response): UpstreamError =>
-  upstreamError(
-    'upstream_failed',
-    `answered ${status} without ${what} (content type: ${headers.get('content-type')?.slice(0, 100) ?? 'none'}). Check \`baseUrl\` in the catalog.`,
-  );
+export function without(what: string, { status, headers }: Response): UpstreamError {
+  const message = `answered ${status} without ${what} (content type: ${headers.get('content-type')?.slice(0, 100) ?? 'none'}). Check \`baseUrl\` in the catalog.`;
+  return upstreamError('upstream_failed', message);
+}
 
 /** Failure of a server that sent nothing in time: the connection was neither answered nor refused. */
 export class SilentServer extends UpstreamError {}
 
-export const timedOut = (): SilentServer =>
-  new SilentServer(
-    'upstream_unavailable',
-    'The server behind this model did not answer in time. Try again, or later.',
-  );
+export function timedOut(): SilentServer {
+  const message = 'The server behind this model did not answer in time. Try again, or later.';
+  return new SilentServer('upstream_unavailable', message);
+}
 
-export const redirected = (): UpstreamError =>
-  upstreamError(
-    'upstream_redirected',
-    'redirects the request to another address. Redirects are not followed. Put the final address into `baseUrl` in the catalog.',
-  );
+export function redirected(): UpstreamError {
+  const message =
+    'redirects the request to another address. Redirects are not followed. Put the final address into `baseUrl` in the catalog.';
+  return upstreamError('upstream_redirected', message);
+}
 
 /** Error for a failed connection. Browsers do not report why a cross-origin request failed. */
-export const unreachable = (): UpstreamError =>
-  upstreamError(
-    'upstream_unavailable',
-    `cannot be reached from this page: it is down, or it does not allow this origin. It must send \`Access-Control-Allow-Origin: ${globalThis.origin ?? '*'}\` (CORS) and allow the headers \`authorization\` and \`content-type\`.`,
-  );
+export function unreachable(): UpstreamError {
+  const message = `cannot be reached from this page: it is down, or it does not allow this origin. It must send \`Access-Control-Allow-Origin: ${globalThis.origin ?? '*'}\` (CORS) and allow the headers \`authorization\` and \`content-type\`.`;
+  return upstreamError('upstream_unavailable', message);
+}
 
 /** Error for a path that the server lacks. It does not count as a failure: other paths still answer. */
 export function lacks(path: string, status: number): ServiceError {

@@ -83,11 +83,10 @@ function responseFormat({ constraint, resume }: ChatJob): ResponseFormat {
   return { response_format: { type: 'json_schema', json_schema: { name: 'reply', strict, schema } } };
 }
 
-const unsupportedFormat = (): ServiceError =>
-  unsupported(
-    'response_format',
-    'cannot be a grammar: the server behind this model takes JSON schemas. Use json_schema',
-  );
+function unsupportedFormat(): ServiceError {
+  const rule = 'cannot be a grammar: the server behind this model takes JSON schemas. Use json_schema';
+  return unsupported('response_format', rule);
+}
 
 function toMessage(message: ChatMessage): ChatCompletionMessageParam {
   if (message.role === 'tool')

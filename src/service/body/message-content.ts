@@ -48,8 +48,6 @@ export const toText = (content: Content, at: string, textType: 'text' | 'input_t
 function textOf(part: Part, param: string, textType: string): string {
   if ('text' in part) return part.text;
   if ('refusal' in part) return part.refusal;
-  throw unsupported(
-    `${param}.type`,
-    `must be "${textType}" here. Images go into messages of the role \`user\``,
-  );
+  const rule = `must be "${textType}" here. Images go into messages of the role \`user\``;
+  throw unsupported(`${param}.type`, rule);
 }

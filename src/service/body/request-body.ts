@@ -179,11 +179,10 @@ function parseJson(text: string): unknown {
 }
 
 /** Error for a body that broke off. Status 400, because clients retry a 500 and would send the same again. */
-const brokeOff = (): ServiceError =>
-  requestError(
-    400,
-    `The request body broke off before it was complete, or took over ${MAX_BODY_MS / 1000} s.`,
-  );
+function brokeOff(): ServiceError {
+  const message = `The request body broke off before it was complete, or took over ${MAX_BODY_MS / 1000} s.`;
+  return requestError(400, message);
+}
 
 /** Rules for the body of a route. */
 export interface BodyRules<Schema extends z.ZodMiniType> {

@@ -206,19 +206,16 @@ export async function listInputItems(exchange: Exchange, id: string): Promise<Re
 /** POST /v1/responses/{id}/cancel: a 400, as for each response of OpenAI's that is not in the background. */
 export async function cancelResponse(exchange: Exchange, id: string): Promise<never> {
   if (!openStream(exchange, id)) await requireResponse(exchange, id);
-  throw requestError(
-    400,
-    'Only background responses can be cancelled, and they are not supported. Abort the request.',
-  );
+  const message =
+    'Only background responses can be cancelled, and they are not supported. Abort the request.';
+  throw requestError(400, message);
 }
 
 async function requireResponse(exchange: Exchange, id: string): Promise<StoredResponse> {
   const stored = await findResponse(exchange, id);
   if (stored) return stored;
-  throw requestError(
-    404,
-    `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, made without \`store\`, or another key’s.`,
-  );
+  const message = `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, made without \`store\`, or another key’s.`;
+  throw requestError(404, message);
 }
 
 const LOGPROBS = 'message.output_text.logprobs';

@@ -129,9 +129,6 @@ function toParameters(schema: Schema | null | undefined): Schema {
 /** Requires that arguments are an object, as OpenAI's service does. @throws ServiceError 400 */
 function requireObject({ type = 'object' }: Schema, at: string): void {
   if ([type].flat().includes('object')) return;
-  throw invalidField(
-    `${at}.type`,
-    `must be "object", but ${describe(type)} was given`,
-    'invalid_json_schema',
-  );
+  const rule = `must be "object", but ${describe(type)} was given`;
+  throw invalidField(`${at}.type`, rule, 'invalid_json_schema');
 }

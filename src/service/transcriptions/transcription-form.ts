@@ -104,9 +104,9 @@ export async function readForm(exchange: Exchange): Promise<TranscriptionForm> {
   if (countParts(bytes) > MAX_PARTS) throw badForm(`has more than ${MAX_PARTS} parts`);
   const headers = { 'content-type': exchange.request.headers.get('content-type') ?? '' };
   const form = await new Response(bytes, { headers }).formData().catch(() => {
-    throw badForm(
-      'is no complete form: a name, a `filename` or a boundary as its content type has it is missing',
-    );
+    const rule =
+      'is no complete form: a name, a `filename` or a boundary as its content type has it is missing';
+    throw badForm(rule);
   });
   const fields: [string, string][] = [];
   for (const [name, value] of form)

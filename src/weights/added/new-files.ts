@@ -104,9 +104,8 @@ function remoteFile(
           );
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'weights_corrupt')) throw error;
-        throw invalidFile(
-          `${name} does not have the size or SHA-256 that was given. Check both. Nothing was stored.`,
-        );
+        const message = `${name} does not have the size or SHA-256 that was given. Check both. Nothing was stored.`;
+        throw invalidFile(message);
       }
     },
   };

@@ -46,11 +46,11 @@ export async function openAccess(getFile: () => Promise<Openable>): Promise<File
   }
 }
 
-const neverOpened = (): ServiceError =>
-  serverError(
-    'storage_failed',
-    "The browser's storage for this site did not open a file. Close every tab of this site, or restart the browser, and try again: what was downloaded is kept.",
-  );
+function neverOpened(): ServiceError {
+  const message =
+    "The browser's storage for this site did not open a file. Close every tab of this site, or restart the browser, and try again: what was downloaded is kept.";
+  return serverError('storage_failed', message);
+}
 
 /** Time limit for opening the folder. Chromium's storage can stop responding. */
 const FOLDER_MS = 10_000;

@@ -62,12 +62,10 @@ export async function readSmallFile(backend: Pick<StorageBackend, 'read'>, name:
   }
 }
 
-export const cannotRead = (path: string, error: unknown): ServiceError =>
-  serverError(
-    'storage_failed',
-    `The browser could not read the stored file ${path}. It is kept. Free memory by closing other tabs, and try again.`,
-    error,
-  );
+export function cannotRead(path: string, error: unknown): ServiceError {
+  const message = `The browser could not read the stored file ${path}. It is kept. Free memory by closing other tabs, and try again.`;
+  return serverError('storage_failed', message, error);
+}
 
 export const cleared = (): ServiceError =>
   serverError('storage_failed', "This site's storage was cleared while the model was stored. Try again.");

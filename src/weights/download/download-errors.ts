@@ -24,23 +24,20 @@ export function answered(status: number, advice?: string): string {
   return `the server answered ${status}${cause === undefined ? '' : `. ${cause}`}`;
 }
 
-export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
-  serverError(
-    'weights_unavailable',
-    `The weight file ${path} could not be downloaded: ${answered(status, "Put the model's files into the site's models folder (npx localtext pull, followed by the model's id), or name another folder")}.`,
-  );
+export function unavailable({ path }: WeightFile, status: number): ServiceError {
+  const message = `The weight file ${path} could not be downloaded: ${answered(status, "Put the model's files into the site's models folder (npx localtext pull, followed by the model's id), or name another folder")}.`;
+  return serverError('weights_unavailable', message);
+}
 
-export const lostFile = ({ bytes }: WeightFile, { name, at }: { name: string; at: number }): ServiceError =>
-  serverError(
-    'weights_unavailable',
-    `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, was deleted or damaged in this browser's storage. Add the same file again, or remove the model.`,
-  );
+export function lostFile({ bytes }: WeightFile, { name, at }: { name: string; at: number }): ServiceError {
+  const message = `The file ${printable(name)} (${formatBytes(bytes)}), added from this device on ${new Date(at).toISOString().slice(0, 10)}, was deleted or damaged in this browser's storage. Add the same file again, or remove the model.`;
+  return serverError('weights_unavailable', message);
+}
 
-export const webPage = ({ path }: WeightFile, status: number): ServiceError =>
-  serverError(
-    'weights_unavailable',
-    `The server answered a web page (HTML, status ${status}) instead of the weight file ${path}. Check the address of the models folder. A host that answers every unknown address with its start page must answer 404 for missing files; a network that requires a sign-in may also answer so.`,
-  );
+export function webPage({ path }: WeightFile, status: number): ServiceError {
+  const message = `The server answered a web page (HTML, status ${status}) instead of the weight file ${path}. Check the address of the models folder. A host that answers every unknown address with its start page must answer 404 for missing files; a network that requires a sign-in may also answer so.`;
+  return serverError('weights_unavailable', message);
+}
 
 export const wrongHash = (file: WeightFile): ServiceError =>
   corrupt(file, 'does not have the SHA-256 that the catalog says');
@@ -87,11 +84,8 @@ export const didNotFit = ({ path, bytes }: WeightFile, error: unknown): unknown 
 
 export function downloadFailed(file: WeightFile, error: unknown, keptBytes: number): unknown {
   if (error instanceof ServiceError || isQuotaError(error)) return didNotFit(file, error);
-  return serverError(
-    'weights_unavailable',
-    `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times in a row. ${keptBytes} of its ${file.bytes} bytes are stored and kept. Check the connection and try again.`,
-    error,
-  );
+  const message = `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times in a row. ${keptBytes} of its ${file.bytes} bytes are stored and kept. Check the connection and try again.`;
+  return serverError('weights_unavailable', message, error);
 }
 
 function reason(error: unknown): string {

@@ -97,9 +97,8 @@ async function siteFiles(folder: string, marked: Map<string, Buffer>): Promise<F
   const site = noFiles();
   await addFolder(site, folder, { skip: (path) => own.has(path), marked });
   if ([...site.shell, ...site.large].some(({ url }) => isPage(url))) return site;
-  throw new CommandError(
-    `${shown(folder)} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline. If a server renders its pages, leave out --offline: pages are stored as they are seen.`,
-  );
+  const message = `${shown(folder)} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline. If a server renders its pages, leave out --offline: pages are stored as they are seen.`;
+  throw new CommandError(message);
 }
 
 /** The built files, by their names in the site's folder. */

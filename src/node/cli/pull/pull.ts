@@ -74,9 +74,8 @@ async function checkTarget(
   const found = await lstat(target).catch(() => null);
   if (found === null) return;
   if (found.isFile() && (await hashFile(target, signal)) === recorded) return;
-  throw new PullError(
-    `${shown(target)} is not a file that was pulled, or was changed since, and would be replaced. Move or delete it, and pull again.`,
-  );
+  const message = `${shown(target)} is not a file that was pulled, or was changed since, and would be replaced. Move or delete it, and pull again.`;
+  throw new PullError(message);
 }
 
 /** The nearest folder above a path that exists, without links. */
@@ -212,9 +211,8 @@ class Pull {
     const sha256 = await hashFile(part, this.#options.signal);
     if (size === file.bytes && sha256 === file.sha256) return;
     await rm(part, { force: true });
-    throw new PullError(
-      `came with ${size} bytes and SHA-256 ${sha256} instead of ${file.bytes} bytes and ${file.sha256}`,
-    );
+    const message = `came with ${size} bytes and SHA-256 ${sha256} instead of ${file.bytes} bytes and ${file.sha256}`;
+    throw new PullError(message);
   }
 
   /** Links the file from the cache into the site's folder, or copies it if a hard link is impossible. */

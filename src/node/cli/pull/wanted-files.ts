@@ -141,7 +141,6 @@ async function hubFilesOf(
 function checkRecorded({ path, sha256, url }: WeightFile, manifest: Manifest | null): void {
   const recorded = manifest?.files[path];
   if (!recorded || recorded.sha256 === sha256) return;
-  throw new PullError(
-    `${path} is not the file that was pulled before: ${url} now has SHA-256 ${sha256}, the manifest ${recorded.sha256}. If you trust the new one, delete the folder of ${path} and its entries in manifest.json, and pull again.`,
-  );
+  const message = `${path} is not the file that was pulled before: ${url} now has SHA-256 ${sha256}, the manifest ${recorded.sha256}. If you trust the new one, delete the folder of ${path} and its entries in manifest.json, and pull again.`;
+  throw new PullError(message);
 }
