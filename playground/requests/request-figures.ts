@@ -8,10 +8,10 @@ export function statusText({ state, status }: RequestLogEntry): string {
   return state === 'running' || state === 'aborted' ? state : String(status ?? '');
 }
 
-/** Decode speed after the first token; null where nothing was decoded. The tokens of a speech stand for its length. */
+/** Decode speed after the first token; null where nothing was decoded. Sound counts tokens by its length. */
 export function tokensPerSecond(entry: RequestLogEntry): number | null {
   const { path, completionTokens, firstTokenMs, totalMs } = entry;
-  if (path === '/v1/audio/speech' || completionTokens === null || completionTokens < 2) return null;
+  if (path.startsWith('/v1/audio/') || completionTokens === null || completionTokens < 2) return null;
   if (firstTokenMs === null || totalMs === null) return null;
   const decodeMs = totalMs - firstTokenMs;
   return decodeMs > 0 ? ((completionTokens - 1) * 1000) / decodeMs : null;

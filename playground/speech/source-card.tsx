@@ -28,7 +28,8 @@ export function SourceCard() {
   useEscape(phase !== 'idle', () => recorder.cancel());
   const failure = recorder.problem.value ?? problem.value;
   return (
-    <section class={`card stack drop-zone ${overClass}`} aria-label="Sound" {...handlers}>
+    <section class={`card stack drop-zone ${overClass}`} aria-labelledby="source-title" {...handlers}>
+      <h2 id="source-title">Transcribe</h2>
       <p class="small">
         Drop a file here (flac, mp3, mp4, m4a, ogg, wav or webm), choose one, or record. It is sent nowhere.
       </p>

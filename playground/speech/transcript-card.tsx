@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { CopyButton } from '../components/copy-button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
@@ -16,6 +16,11 @@ const NOT_READ = new Float32Array();
 
 /** A recording with its player and its transcript. */
 export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound }) {
+  const card = useRef<HTMLElement>(null);
+  // A press above has added it, often below the screen.
+  useEffect(() => {
+    if (phase.peek() === 'reading') card.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   const audio = useRef<HTMLAudioElement>(null);
   const time = useSignal(0);
   /** End of the segment that plays, in seconds. */
@@ -38,7 +43,7 @@ export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound
   };
   const seconds = samples ? samples.length / RATE : 0;
   return (
-    <section class="card stack" aria-labelledby="sound-title">
+    <section class="card stack" aria-labelledby="sound-title" ref={card}>
       <div class="row row-between">
         <h2 id="sound-title" class="sound-title">
           {file.name}

@@ -124,7 +124,7 @@ const SHOWN: Record<string, [path: string, text: string, shown: RegExp, press?: 
   'hooks.jsx': ['docs/react.md', 'useModel(', /ready$/, /^(?:Download 98 MB|Load)$/],
   'language-model.js': ['docs/language-model.md', 'installLanguageModel', /software|program/, /^Ask$/],
   'decision.js': ['docs/typed-answers.md', '/v1/decisions', /food 0\.\d/],
-  'speech.js': ['docs/capabilities.md', 'audio.speech', /plays$/, /^Speak$/],
+  'speech.js': ['docs/capabilities.md', 'audio.speech', /silver-lark-4 is ready[^]*plays$/, /^Speak$/],
   'hub.js': ['docs/models.md', 'models.offers', /LocaltextError.*owner\/name/],
   'stored.js': ['docs/weights.md', 'weights.list', /smollm2-135m-instruct-q4_1 .* whole/],
   'exported.js': ['docs/weights.md', 'weights.export', /localtext-model\.json/],
@@ -234,7 +234,7 @@ describe("the manual's samples run", () => {
 
   test.each(Object.entries(SHOWN))('%s', async (name, [, , shown, press]) => {
     const page = await open(name.replace(/\.\w+$/, ''));
-    if (press) await page.getByRole('button', { name: press }).click();
+    if (press) await page.getByRole('button', { name: press }).click({ timeout: 90_000 });
     const all = () => page.evaluate(() => document.title + document.body.innerText);
     await expect.poll(all, { timeout: 90_000 }).toMatch(shown);
   });

@@ -72,7 +72,10 @@ test('a sample is transcribed by one press', async () => {
   await page.reload();
   await button('Try a sample').click();
   await button('Copy').waitFor({ timeout: 120_000 });
-  await expect(page.locator('main').innerText()).resolves.toMatch(/left the harbor/i);
+  await expect(page.locator('main').innerText()).resolves.toMatch(/^Transcribe$[^]*left the harbor/im);
+  expect(await button('Copy').evaluate((copy) => copy.getBoundingClientRect().bottom <= innerHeight)).toBe(
+    true,
+  );
 });
 
 test('a file: segments that play, the text, and files of it', async () => {
