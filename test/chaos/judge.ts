@@ -4,7 +4,7 @@ export interface Circumstances {
   aborted: boolean;
   /** A service worker was stopped while it ran: a broken connection is then what its client must see. */
   serviceWorkerKilled: boolean;
-  /** White space between the tokens of JSON is free, and the model not sure of it. */
+  /** White space between the tokens of JSON is free, and the model not sure of it, nor of the tokens that spell it. */
   isJson: boolean;
 }
 
@@ -37,7 +37,7 @@ export function judge(
       throw new Error(`text is missing: ${said}`);
   }
   const [counted, right] = [run.usage?.completion_tokens, reference.usage?.completion_tokens];
-  if (counted !== right && run.text[0] === reference.text[0])
+  if (!isJson && counted !== right && run.text[0] === reference.text[0])
     throw new Error(`counted ${counted} tokens in place of ${right}: ${said}`);
   return 'answered';
 }
