@@ -19,6 +19,12 @@ export function inputTooLong(place: string, length: string, contextLength: numbe
   return requestError(400, message, 'context_length_exceeded', place);
 }
 
+/** @param place as for `inputTooLong()` */
+export function noTokens(place: string): ServiceError {
+  const message = `The model's vocabulary has no tokens for some characters of ${place}. Leave them out, or choose another model.`;
+  return requestError(400, message, 'invalid_value', place);
+}
+
 interface EmbeddingModel extends EmbeddingTraining {
   contextLength: number;
   /** Length of the model's own vectors. */
@@ -44,7 +50,7 @@ export function beginEmbedding(job: EmbeddingJob, model: EmbeddingModel, fingerp
   const { ranks } = job;
   return {
     input: withPrefixes(job, model),
-    placeOf: (index) => (ranks ? placeOfText(index) : `input[${index}]`),
+    placeOf: (index) => (!ranks ? `input[${index}]` : index === 0 ? 'query' : `documents[${index - 1}]`),
     cutOf: (index) => (index > 0 ? ranks?.maxTokens : undefined),
     toEvent: (vectors, promptTokens) => ({
       type: 'done',
@@ -77,8 +83,6 @@ function shortened(vector: Vector, length: number): Vector {
   return norm === 0 ? first : first.map((value) => value / norm);
 }
 
-const placeOfText = (index: number): string => (index === 0 ? 'query' : `documents[${index - 1}]`);
-
 /** Shortens a document to what a context can hold at most, before it is tokenized. */
 export const boundDocument = (text: string, contextLength: number): string =>
   text.slice(0, contextLength * MAX_CHARACTERS).toWellFormed();
@@ -104,11 +108,12 @@ function withPrefixes(
 }
 
 /**
- * Error for a result that is not a vector of finite numbers of this length; undefined if it is one. A damaged
+ * Error for a result that is not a vector of finite numbers of this length with a direction; undefined if it is one. A damaged
  * model may compute anything.
  */
 export function vectorFault(vector: Vector, dimensions: number): ServiceError | undefined {
-  if (vector.length === dimensions && vector.every((value) => Number.isFinite(value))) return undefined;
-  const message = `The model did not return a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`;
+  if (vector.length === dimensions && vector.every((value) => Number.isFinite(value)) && vector.some(Boolean))
+    return undefined;
+  const message = `The model did not return a vector of ${dimensions} finite numbers, or only zeros. Its file may be damaged: use another model.`;
   return serverError('engine_failed', message);
 }

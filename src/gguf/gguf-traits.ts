@@ -74,9 +74,6 @@ const DEFAULT_CONTEXT = 2048;
 /** Architectures whose layers have both attention and a recurrent state. */
 const WITH_BOTH: ReadonlySet<string> = new Set(['falcon-h1']);
 
-/** Architectures without attention. Their files have 0 heads. */
-const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
-
 /** Reads traits from a parsed header. @throws FormatError for a model that llama.cpp, or localtext, cannot run */
 export function ggufTraits(gguf: Gguf, cursor: ByteCursor): GgufTraits {
   const { metadata, tensors } = gguf;
@@ -141,15 +138,18 @@ function splitPart(number: (key: string, max: number) => number | null): { index
   return { index, count };
 }
 
-/** @throws FormatError if a required size is 0, or a number of the architecture NaN, which llama.cpp does not check */
+/** Sizes of a model, which cannot be 0. Architectures without attention have 0 heads. */
+const SIZES =
+  /\.(context_length|block_count|embedding_length|rope\.freq_base(_swa)?)$|^(?!mamba|a?rwkv).*\.attention\.head_count$/;
+
+/** @throws FormatError for values that llama.cpp does not check: no tokenizer, no finite number, or no size */
 function requireSizes({ metadata }: Gguf, architecture: string): void {
-  for (const [key, { value }] of metadata)
-    if (key.startsWith(`${architecture}.`) && Number.isNaN(value))
-      throw new OtherModelError(`gives NaN as ${key}`);
-  for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
-    if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
-    if (key !== 'attention.head_count' || !WITHOUT_HEADS.test(architecture))
-      throw new FormatError(`gives 0 as ${architecture}.${key}`);
+  for (const [key, { value }] of metadata) {
+    const isWrong =
+      typeof value === 'number'
+        ? key.startsWith(`${architecture}.`) && (!Number.isFinite(value) || (value === 0 && SIZES.test(key)))
+        : key === 'tokenizer.ggml.model' && (value === 'none' || value === 'no_vocab');
+    if (isWrong) throw new OtherModelError(`gives ${value} as ${key}`);
   }
 }
 
@@ -278,27 +278,18 @@ const RANK_POOLING = 4;
 /** Tensors after the last layer that compute a score. */
 const CLASSIFIER = /^cls\./;
 
-/** What a model computes that generates no text. */
+/** What a model computes that generates no text. Encoders whose files name no pooling have the mean, as most are trained. */
 function encoderTraits(
   architecture: string,
   { tensors }: Gguf,
   of: SizeOf,
 ): Pick<GgufTraits, 'embedding' | 'reranks' | 'guessesPooling'> {
-  const pooling = of('pooling_type', 2 ** 31);
-  const reranks = pooling === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name));
-  const vectors = reranks ? null : embedding(architecture, of);
-  return { embedding: vectors, reranks, guessesPooling: vectors !== null && !POOLINGS.has(pooling) };
-}
-
-/**
- * Reads an embedding model's dimensions and pooling; null if the model generates text. Encoders whose files name no
- * pooling default to the mean, with which most were trained.
- */
-function embedding(architecture: string, of: (key: string, max: number) => number): GgufTraits['embedding'] {
-  const pooling = POOLINGS.get(of('pooling_type', 2 ** 31)) ?? (ENCODERS.has(architecture) ? 'mean' : null);
-  if (pooling === null) return null;
+  const type = of('pooling_type', 2 ** 31);
+  const reranks = type === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name));
+  const pooling = POOLINGS.get(type) ?? (ENCODERS.has(architecture) ? 'mean' : null);
+  if (reranks || pooling === null) return { embedding: null, reranks, guessesPooling: false };
   const dimensions = of('embedding_length_out', MAX_WIDTH) || of('embedding_length', MAX_WIDTH);
-  return { dimensions, pooling };
+  return { embedding: { dimensions, pooling }, reranks, guessesPooling: !POOLINGS.has(type) };
 }
 
 /** Tensors after the last layer that project its vectors to embeddings. */
@@ -327,7 +318,9 @@ function requireKnown(architecture: string, gguf: Gguf): void {
   const type = OTHER_TYPES.get(String(gguf.metadata.get('general.type')?.value));
   if (type !== undefined) throw new OtherModelError(`is no model, but ${type}`);
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
-  const other = REFUSED_ARCHITECTURES.get(architecture) ?? otherUse(architecture, gguf);
+  const hasNoPooling = gguf.metadata.get(`${architecture}.pooling_type`)?.value === NO_POOLING;
+  const isDense = hasNoPooling && gguf.tensors.some(({ name }) => DENSE.test(name));
+  const other = isDense ? TOKEN_VECTORS : REFUSED_ARCHITECTURES.get(architecture);
   if (other !== undefined)
     throw new OtherModelError(
       `is no chat, embedding or reranking model, but ${other} (architecture ${architecture})`,
@@ -335,13 +328,6 @@ function requireKnown(architecture: string, gguf: Gguf): void {
   if (CHAT_ARCHITECTURES.has(architecture) || ENCODERS.has(architecture)) return;
   const message = `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`;
   throw new FormatError(message);
-}
-
-/** Describes a model of a known architecture that is for neither chat nor embeddings. */
-function otherUse(architecture: string, { metadata, tensors }: Gguf): string | undefined {
-  const pooling = metadata.get(`${architecture}.pooling_type`)?.value;
-  const isDense = tensors.some(({ name }) => DENSE.test(name));
-  return pooling === NO_POOLING && isDense ? TOKEN_VECTORS : undefined;
 }
 
 /**

@@ -58,9 +58,12 @@ interface Part {
   numbers: Numbers;
 }
 
+/** Factors of all that a layer computes: zeros alone come of a download that did not end. */
+const NORM = /(^|[._])(attn|ffn|output)_norm\.weight$/;
+
 /**
- * Finds damaged numbers in the weights of a GGUF file while it is read: infinite, NaN, or scales that no trained model
- * has. llama.cpp and the kernels (tools/kernels) compute with them and generate text that looks right.
+ * Finds damaged numbers in the weights of a GGUF file while it is read: infinite, NaN, norms of zeros, or scales that no
+ * trained model has. llama.cpp and the kernels (tools/kernels) compute with them and generate text that looks right.
  */
 export async function numberCheck(gguf: Blob) {
   // A malformed header has nothing to check: llama.cpp reports the reason.
@@ -76,7 +79,10 @@ export async function numberCheck(gguf: Blob) {
     const start = dataOffset + tensor.offset;
     const count = tensor.shape.reduce((product, length) => product * length, 1);
     const end = start + Math.floor(count / type.elements) * type.bytes;
-    return [{ tensor: tensor.name, start, end, blockBytes: type.bytes, numbers }];
+    const part = { tensor: tensor.name, start, end, blockBytes: type.bytes, numbers };
+    const blockBytes = end - start;
+    const isZero: IsBroken = (bytes, at) => !bytes.subarray(at, at + blockBytes).some(Boolean);
+    return NORM.test(tensor.name) ? [part, { ...part, blockBytes, numbers: isZero }] : [part];
   });
   let broken: string | null = null;
   return {

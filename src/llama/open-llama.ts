@@ -186,6 +186,6 @@ function unusableFile(name: string, reason: string): ServiceError {
 }
 
 function brokenNumbers(name: string, tensor: string): ServiceError {
-  const message = `The model ${name} could not be loaded: its tensor ${printable(tensor, MAX_NAME)} has a number that is infinite, NaN or far too large. The file was damaged before it was published. Use another file.`;
+  const message = `The model ${name} could not be loaded: its tensor ${printable(tensor, MAX_NAME)} has a number that is infinite, NaN or far too large, or only zeros. The file is damaged, or its download did not end. Use another file.`;
   return serverError('model_load_failed', message);
 }

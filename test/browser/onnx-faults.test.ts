@@ -5,6 +5,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
+import { running } from '../support/tiny-onnx/hostile-graphs.ts';
 import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
 import { tinyModel, tinyVariant, type TinyFiles } from '../support/tiny-onnx/tiny-model.ts';
 import { send } from '../support/send.ts';
@@ -21,28 +22,32 @@ const END = 'end-onnx';
 const good = tinyModel();
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const half = (name: string, bytes = 100): TinyFiles => ({ [name]: (good[name] ?? utf8('')).slice(0, bytes) });
+const NO_TOKENIZER = 'tokenizer.json is not a tokenizer';
 const NO_GRAPH = 'onnx/model.onnx cannot be run with its config by ONNX Runtime';
+const tokenizer = JSON.parse(new TextDecoder().decode(good['tokenizer.json'])) as { model: object };
+const altered = (changes: object): TinyFiles => ({
+  'tokenizer.json': utf8(JSON.stringify({ ...tokenizer, ...changes })),
+});
 /** A tokenizer with a normalizer whose expression never ends on a text with that word. */
 const endlessOn = (word: string): TinyFiles => {
   const normalizers = [
     { type: 'Replace', pattern: { String: word }, content: `${'a'.repeat(40)}b` },
     { type: 'Replace', pattern: { Regex: '(a+)+$' }, content: '' },
   ];
-  const tokenizer = JSON.parse(new TextDecoder().decode(good['tokenizer.json'])) as object;
-  return {
-    'tokenizer.json': utf8(JSON.stringify({ ...tokenizer, normalizer: { type: 'Sequence', normalizers } })),
-  };
+  return altered({ normalizer: { type: 'Sequence', normalizers } });
 };
-const trap = endlessOn('lamp');
+const trap = { ...good, ...endlessOn('lamp') };
+const shape = { ...good, 'onnx/model.onnx': running['another-shape'] };
 
 /** What is wrong with each, and what the error says of it. All have the hashes that the catalog names. */
 const faults: Record<string, { files: TinyFiles; says: string }> = {
   'config-cut': { files: half('config.json'), says: 'config.json is not JSON, or cut short' },
   'tokenizer-cut': { files: half('tokenizer.json'), says: 'tokenizer.json is not JSON, or cut short' },
   'tokenizer-none': { files: { 'tokenizer.json': utf8('[]') }, says: 'tokenizer.json is not a JSON object' },
-  'tokenizer-other': {
-    files: { 'tokenizer.json': utf8('{"model":{"type":"Nonsense"}}') },
-    says: 'tokenizer.json is not a tokenizer',
+  'tokenizer-other': { files: altered({ model: { type: 'Nonsense' } }), says: NO_TOKENIZER },
+  'tokenizer-negative': {
+    files: altered({ model: { ...tokenizer.model, vocab: { a: -3 } } }),
+    says: NO_TOKENIZER,
   },
   'tokenizer-endless': { files: endlessOn('a'), says: 'tokenizer.json was not read within 20 s' },
   'graph-cut': { files: half('onnx/model.onnx', 3000), says: NO_GRAPH },
@@ -51,7 +56,7 @@ const faults: Record<string, { files: TinyFiles; says: string }> = {
 
 beforeAll(async () => {
   const models = Object.entries(faults).map(([name, { files }]) => [name, { ...good, ...files }] as const);
-  server = await serveModels({ ...Object.fromEntries(models), fine: good, trap: { ...good, ...trap } });
+  server = await serveModels({ ...Object.fromEntries(models), fine: good, trap, shape });
   site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
   site.workerPrefix = `if (self.name === 'localtext-helper') {
     const channel = new BroadcastChannel('${END}');
@@ -64,7 +69,7 @@ test('a truncated, false or wrong file is named in the error, and all other mode
   const variants = [...Object.keys(faults), 'fine'].map((name) =>
     tinyVariant({ ...good, ...faults[name]?.files }, server.url, name),
   );
-  variants.push(tinyVariant({ ...good, ...trap }, server.url, 'trap'));
+  variants.push(tinyVariant(trap, server.url, 'trap'), tinyVariant(shape, server.url, 'shape'));
   const embedding = defaultCatalog.models.find(({ kind }) => kind === 'embedding');
   const catalog = catalogOf(...variants.map((variant) => modelOf(variant.name, [variant], 'embedding')));
   if (embedding) catalog.models.push(embedding);
@@ -90,6 +95,9 @@ test('a truncated, false or wrong file is named in the error, and all other mode
     expect.soft(await failure(name), name).toContain(`${name}/${says}`);
     expect(await vectorOf('fine'), name).toEqual(before);
   }
+  expect(await status('shape', 'a lamp')).toMatch(
+    /^500 .*onnx.*its output is float32\[1,12,8\] for tokens of \[1,6\]/,
+  );
   // A tokenizer that waits for a word holds its own model alone, and answers other texts afterwards.
   expect(await failure('trap')).toBe('loaded');
   const trapped = status('trap', 'a lamp');

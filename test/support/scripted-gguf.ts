@@ -42,24 +42,23 @@ export function scriptedGguf({ template, prompt, control, reply }: Script): Buff
   const positions = new Float32Array(CONTEXT * CONTEXT);
   for (let position = 0; position < CONTEXT; position++) positions[position * (CONTEXT + 1)] = 1;
   const ones = new Float32Array(CONTEXT).fill(1);
-  const tensors: [string, number[], Float32Array?][] = [
+  const layers: [string, number[], (Float32Array | undefined)?][] = [
+    ['output_norm', [CONTEXT], ones],
+    ['blk.0.attn_norm', [CONTEXT], ones],
+    ['blk.0.attn_qkv', [CONTEXT, 3 * CONTEXT]],
+    ['blk.0.attn_output', [CONTEXT, CONTEXT]],
+    ['blk.0.ffn_norm', [CONTEXT], ones],
+    ['blk.0.ffn_up', [CONTEXT, FEED_FORWARD]],
+    ['blk.0.ffn_down', [FEED_FORWARD, CONTEXT]],
+  ];
+  const tensors: typeof layers = [
     ['token_embd.weight', [CONTEXT, tokens.length]],
     ['position_embd.weight', [CONTEXT, CONTEXT], positions],
-    ['output_norm.weight', [CONTEXT], ones],
-    ['output_norm.bias', [CONTEXT]],
     ['output.weight', [CONTEXT, tokens.length], output],
-    ['blk.0.attn_norm.weight', [CONTEXT]],
-    ['blk.0.attn_norm.bias', [CONTEXT]],
-    ['blk.0.attn_qkv.weight', [CONTEXT, 3 * CONTEXT]],
-    ['blk.0.attn_qkv.bias', [3 * CONTEXT]],
-    ['blk.0.attn_output.weight', [CONTEXT, CONTEXT]],
-    ['blk.0.attn_output.bias', [CONTEXT]],
-    ['blk.0.ffn_norm.weight', [CONTEXT]],
-    ['blk.0.ffn_norm.bias', [CONTEXT]],
-    ['blk.0.ffn_up.weight', [CONTEXT, FEED_FORWARD]],
-    ['blk.0.ffn_up.bias', [FEED_FORWARD]],
-    ['blk.0.ffn_down.weight', [FEED_FORWARD, CONTEXT]],
-    ['blk.0.ffn_down.bias', [CONTEXT]],
+    ...layers.flatMap(([name, shape, data]): typeof layers => [
+      [`${name}.weight`, shape, data],
+      [`${name}.bias`, shape.slice(-1)],
+    ]),
   ];
   return writeGguf({
     metadata: {

@@ -6,7 +6,11 @@ import { configure } from './configure.ts';
 import type { Runtime } from './wasm-options.ts';
 import type { ReadFile } from './weight-files.ts';
 
-let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } | null = null;
+type Pooling = TransformersVariant['pooling'];
+type Batch = readonly (readonly number[])[];
+type Vector = Float32Array<ArrayBuffer>;
+
+let loaded: { model: PreTrainedModel; pooling: Pooling } | null = null;
 
 /**
  * Runs one model in a worker: onnxruntime compiles and computes on the calling thread, and a failed session leaves
@@ -38,7 +42,7 @@ export const onnxWorker = {
   },
 
   /** Computes one L2-normalised vector per sequence. */
-  async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
+  async run(batch: Batch): Promise<Vector[]> {
     if (!loaded) throw new Error('no model is loaded');
     const vectors = await runModel(loaded.model, batch, loaded.pooling);
     return transfer(
@@ -49,12 +53,7 @@ export const onnxWorker = {
 };
 
 /** Pools the states of a sequence's first `length` tokens into an L2-normalised vector. The rest is padding. */
-function pool(
-  states: Float32Array,
-  length: number,
-  width: number,
-  pooling: TransformersVariant['pooling'],
-): Float32Array<ArrayBuffer> {
+function pool(states: Float32Array, length: number, width: number, pooling: Pooling): Vector {
   const vector = new Float32Array(width);
   const from = pooling === 'last_token' ? length - 1 : 0;
   const to = pooling === 'cls' ? 1 : length;
@@ -67,11 +66,7 @@ function pool(
   return vector.map((x) => x / norm);
 }
 
-async function runModel(
-  model: PreTrainedModel,
-  batch: readonly (readonly number[])[],
-  pooling: TransformersVariant['pooling'],
-): Promise<Float32Array<ArrayBuffer>[]> {
+async function runModel(model: PreTrainedModel, batch: Batch, pooling: Pooling): Promise<Vector[]> {
   const rows = batch.length;
   const columns = Math.max(...batch.map(({ length }) => length));
   const ids = new BigInt64Array(rows * columns);
@@ -90,8 +85,10 @@ async function runModel(
   const hidden = outputs['last_hidden_state'] ?? outputs['token_embeddings'];
   if (!hidden)
     throw new Error(`the model gives no last_hidden_state, but ${Object.keys(outputs).join(', ')}`);
+  const [, , width = 0] = hidden.dims;
+  if (!hidden.type.startsWith('float') || String(hidden.dims) !== String([...dims, width]))
+    throw new Error(`its output is ${hidden.type}[${hidden.dims}] for tokens of [${dims}]`);
   const states = hidden.data as Float32Array;
-  const width = states.length / (rows * columns);
   const vectors = batch.map(({ length }, row) =>
     pool(states.subarray(row * columns * width, (row + 1) * columns * width), length, width, pooling),
   );

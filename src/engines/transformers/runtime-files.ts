@@ -1,5 +1,5 @@
 import { checkWasm, engineFileError, readScript, type EngineContext } from '#engine-kit';
-import { serverError, ServiceError } from '#base';
+import { serverError, type ServiceError } from '#base';
 import { graphFailure, type OnnxVariant } from './transformers-files.ts';
 
 /**
@@ -50,7 +50,6 @@ async function startFailure(
   context: EngineContext,
 ): Promise<ServiceError> {
   const { script, wasm } = runtimeFiles(variant);
-  if (error instanceof ServiceError) return error;
   if (/content security policy|unsafe-eval/i.test(String(error))) {
     const message = `This page's Content-Security-Policy keeps ${wasm} from running. Allow 'wasm-unsafe-eval' in script-src, and reload the page.`;
     return serverError('model_load_failed', message, error);

@@ -52,7 +52,7 @@ export const tokenizerWorker = {
         ...(cutTo === undefined ? own : own.slice(0, Math.min(cutTo, room))),
         ...shape.after,
       ];
-      if (!ids.every(Number.isInteger)) throw new Error('a token has no id');
+      if (!ids.every(isId)) throw new Error('a token has no id');
       return ids.length > maxTokens ? ids.length : ids;
     });
   },
@@ -71,11 +71,14 @@ async function readTokenizer(files: ReadonlyMap<string, Blob>): Promise<PlainTok
   };
 }
 
+/** Whether it is an unsigned 32-bit integer: the runtime would count a negative id from the vocabulary's end. */
+const isId = (id: number): boolean => id >>> 0 === id;
+
 /** Derives the special tokens from a text of one token, which also detects some broken tokenizers. */
 function shapeOf(tokenizer: PlainTokenizer): TokenizerShape {
   const bare = tokenizer.encode('a', { add_special_tokens: false });
   const full = tokenizer.encode('a');
-  if (!full.every(Number.isInteger)) throw new Error('a token has no id');
+  if (!full.every(isId)) throw new Error('a token has no id');
   const at = full.indexOf(bare[0] ?? -1);
   return {
     before: full.slice(0, at),

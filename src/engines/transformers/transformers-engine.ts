@@ -7,6 +7,7 @@ import {
   beginEmbedding,
   type Embedding,
   inputTooLong,
+  noTokens,
   refuseOversizedInput,
   vectorFault,
 } from '../embedding-rules.ts';
@@ -260,8 +261,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     try {
       const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
       batch.forEach(({ request, index }, row) => {
-        const vector = vectors[row];
-        if (!vector) throw new Error('the model returned fewer vectors than texts');
+        const vector = vectors[row] ?? new Float32Array(0);
         const fault = vectorFault(vector, this.#variant.dimensions);
         if (fault) return request.reject(fault);
         request.vectors[index] = vector;
@@ -319,6 +319,7 @@ export class TransformersEngine implements Engine<'embedding'> {
       const length = typeof ids === 'number' ? ids : ids.length;
       if (typeof ids === 'number' || length > contextLength)
         throw inputTooLong(placeOf(from + at), String(length), contextLength);
+      if (length === 0) throw noTokens(placeOf(from + at));
       return ids;
     });
   }

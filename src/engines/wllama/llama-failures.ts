@@ -1,6 +1,7 @@
 import { contextLengthExceeded, engineCrashed, requestError, serverError, ServiceError } from '#base';
 import { imagesOf, type ChatJob } from '#jobs';
 import { isCrowded, RequestRejectedError } from '#llama';
+import { noTokens } from '../embedding-rules.ts';
 
 /** Error of llama.cpp's server when it splits text into tokens or images into tiles, before it computes anything. */
 const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
@@ -22,10 +23,9 @@ export function asJobFailure(error: unknown, { constraint, input }: ChatJob): Se
   if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
   if (isTooLong(error)) return contextLengthExceeded(error.promptTokens, error.contextLength);
   if (PROMPT_REFUSED.test(error.message)) {
+    if (imagesOf(input).length === 0) return noTokens('messages');
     const message =
-      imagesOf(input).length > 0
-        ? 'The engine could not prepare the images of this request: they take more memory than it has for them, or one is much longer than wide. Send fewer or other images.'
-        : "The model's vocabulary has no tokens for some characters of this text. Leave them out, or choose another model.";
+      'The engine could not prepare the images of this request: they take more memory than it has for them, or one is much longer than wide. Send fewer or other images.';
     return requestError(400, message, 'invalid_value', 'messages');
   }
   if (constraint !== undefined && GRAMMAR_REFUSED.test(error.message)) {

@@ -1,9 +1,9 @@
-import { engineCrashed, requestError, ServiceError } from '#base';
+import { engineCrashed, ServiceError } from '#base';
 import { ClientText } from '#chat-template';
 import { outOfMemory } from '#engine-kit';
 import { type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
 import { inParts, PartQueue } from '#scheduling';
-import { inputTooLong } from '../embedding-rules.ts';
+import { inputTooLong, noTokens } from '../embedding-rules.ts';
 
 export interface TextPartsOptions {
   fingerprint: string;
@@ -24,9 +24,8 @@ export function textParts(llama: Pick<Llama, 'close'>, options: TextPartsOptions
   function translate(error: unknown, place: string): ServiceError {
     if (error instanceof RequestRejectedError) {
       const { promptTokens } = error;
-      if (promptTokens !== undefined) return inputTooLong(place, String(promptTokens), options.contextLength);
-      const message = `The model's vocabulary has no tokens for some characters of ${place}. Leave them out, or choose another model.`;
-      return requestError(400, message, 'invalid_value', place);
+      if (promptTokens === undefined) return noTokens(place);
+      return inputTooLong(place, String(promptTokens), options.contextLength);
     }
     if (error instanceof ServerMemoryError) {
       dead = true;

@@ -64,6 +64,12 @@ const states = (output: string): Field[] => [
   node('Unsqueeze', ['floats', 'axis'], output),
 ];
 
+/** The tensor repeated along each of its dimensions, as the output. */
+const tiled = (input: string, ...times: number[]): Field[] => [
+  integers('times', ...times),
+  node('Tile', [input, 'times'], 'last_hidden_state'),
+];
+
 const yes = tensor('yes', BOOL, [], Uint8Array.of(1));
 
 /** `If` within `If`. */
@@ -120,10 +126,11 @@ export const running = {
     node('Abs', ['state'], 'positive'),
     node('Neg', ['positive'], 'negative'),
     node('Sqrt', ['negative'], 'roots'),
-    integers('times', 1, 1, 16),
-    node('Tile', ['roots', 'times'], 'last_hidden_state'),
+    ...tiled('roots', 1, 1, 16),
   ),
   'another-width': model(...states('last_hidden_state')),
+  /** Twice as many states as tokens, of half the width. */
+  'another-shape': model(...states('state'), ...tiled('state', 1, 2, 8)),
   /** Four terabytes of zeros. */
   'huge-constant': model(
     ...states('state'),
@@ -132,11 +139,7 @@ export const running = {
     node('Add', ['state', 'zeros'], 'last_hidden_state'),
   ),
   /** Graph that takes as many gigabytes as the ids of the text allow. */
-  'huge-when-run': model(
-    ...states('state'),
-    integers('times', 2 ** 16, 1, 2 ** 16),
-    node('Tile', ['state', 'times'], 'last_hidden_state'),
-  ),
+  'huge-when-run': model(...states('state'), ...tiled('state', 2 ** 16, 1, 2 ** 16)),
   endless: model(
     ...states('state'),
     yes,

@@ -293,22 +293,6 @@ test('a part of a split model tells which it is, and needs no architecture', asy
   });
 });
 
-test.each<[string, Record<string, number | string>, RegExp]>([
-  ['of an unknown architecture', { 'general.architecture': 'nonsense' }, /architecture nonsense, which/],
-  ['of no architecture', { 'general.architecture': '' }, /names no architecture/],
-  ['of a LoRA adapter', { 'general.type': 'adapter' }, /is no model, but a LoRA adapter/],
-  ['of an importance matrix', { 'general.type': 'imatrix', 'general.architecture': '' }, /importance matrix/],
-  ['of an image projector', { 'general.architecture': 'clip' }, /but the image or audio part/],
-  ['with a context without end', { 'llama.context_length': 2 ** 31 }, /gives 2147483648 as llama\.context/],
-  ['with layers without end', { 'llama.block_count': 2 ** 31 }, /gives 2147483648 as llama\.block_count/],
-  ['of a million parts', { 'split.count': 1e6 }, /gives 1000000 as split\.count/],
-  ['behind its last part', { 'split.count': 2, 'split.no': 2 }, /is part 3 of 2/],
-])('a header %s is refused', async (_, metadata, message) => {
-  const refused = factsOf(withMetadata(metadata));
-  await expect(refused).rejects.toThrow(FormatError);
-  await expect(refused).rejects.toThrow(message);
-});
-
 const norm = { name: 'norm', shape: [8], type: 0, bytes: 32 };
 const withTensors = (...tensors: (typeof oneTensor)[]) => writeGguf({ metadata: chatMetadata, tensors });
 /** The second tensor lies at that offset instead of at 32. */
@@ -334,20 +318,31 @@ test('a refusal has no control characters of the file, and is cut', async () => 
   expect(message.length).toBeLessThanOrEqual(400);
 });
 
-test.each([
+test.each<[string, Buffer<ArrayBuffer> | Parameters<typeof withMetadata>[0], RegExp]>([
+  ['of an unknown architecture', { 'general.architecture': 'nonsense' }, /architecture nonsense, which/],
+  ['of no architecture', { 'general.architecture': '' }, /names no architecture/],
+  ['of a LoRA adapter', { 'general.type': 'adapter' }, /is no model, but a LoRA adapter/],
+  ['of an importance matrix', { 'general.type': 'imatrix', 'general.architecture': '' }, /importance matrix/],
+  ['of an image projector', { 'general.architecture': 'clip' }, /but the image or audio part/],
+  ['with a context without end', { 'llama.context_length': 2 ** 31 }, /gives 2147483648 as llama\.context/],
+  ['with layers without end', { 'llama.block_count': 2 ** 31 }, /gives 2147483648 as llama\.block_count/],
+  ['of a million parts', { 'split.count': 1e6 }, /gives 1000000 as split\.count/],
+  ['behind its last part', { 'split.count': 2, 'split.no': 2 }, /is part 3 of 2/],
+  ['of no heads', { 'llama.attention.head_count': 0 }, /gives 0 as llama\.attention\.head_count/],
+  ['of no context', { 'llama.context_length': 0 }, /gives 0 as llama\.context_length/],
+  ['of no base', { 'llama.rope.freq_base': { f32: NaN } }, /gives NaN as llama\.rope\.freq_base/],
+  ['with a base of 0', { 'llama.rope.freq_base': { f32: 0 } }, /gives 0 as llama\.rope\.freq_base/],
+  ['of no tokenizer', { 'tokenizer.ggml.model': 'none' }, /gives none as tokenizer\.ggml\.model/],
+  ['of no layers', { 'llama.block_count': 0 }, /gives 0 as llama\.block_count/],
+  ['of no width', { 'llama.embedding_length': 0 }, /gives 0 as llama\.embedding_length/],
   ['two tensors of one name', withTensors(norm, norm), /two tensors of the name norm/],
   ['a tensor that lies on another', secondAt(0), /second at 0, and not at 32/],
   ['a gap between tensors', secondAt(64), /second at 64, and not at 32/],
   ['an empty tensor', withTensors({ ...norm, shape: [0, 0], bytes: 0 }), /an empty tensor, norm/],
   ['rows of half a block', withTensors({ ...oneTensor, shape: [16, 4] }), /not of whole blocks of 32/],
   ['a key twice', twice(), /key\.a twice/],
-  ['no heads', withMetadata({ 'llama.attention.head_count': 0 }), /gives 0 as llama\.attention\.head_count/],
-  ['no context', withMetadata({ 'llama.context_length': 0 }), /gives 0 as llama\.context_length/],
-  ['no base', withMetadata({ 'llama.rope.freq_base': { f32: NaN } }), /gives NaN as llama\.rope\.freq_base/],
-  ['no layers', withMetadata({ 'llama.block_count': 0 }), /gives 0 as llama\.block_count/],
-  ['no width', withMetadata({ 'llama.embedding_length': 0 }), /gives 0 as llama\.embedding_length/],
-])('a file that llama.cpp would not load is refused: %s', async (_, bytes, message) => {
-  const refused = factsOf(bytes);
+])('a file that llama.cpp would not load is refused: %s', async (_, file, message) => {
+  const refused = factsOf(Buffer.isBuffer(file) ? file : withMetadata(file));
   await expect(refused).rejects.toThrow(FormatError);
   await expect(refused).rejects.toThrow(message);
 });

@@ -190,20 +190,16 @@ test('vectors are shortened as far as the model was trained for it, to length 1'
 });
 
 test('names the input that is too long or holds no token, and the dimensions it has', async () => {
-  const { engine } = setUp();
+  const { embedder, engine } = setUp();
+  const refuses = (asked: EmbeddingJob, wire: object) =>
+    expect(lastOf(engine.run(asked, never))).rejects.toMatchObject({ wire });
   const long = Array.from({ length: 41 }, () => 'x').join(' ');
-  await expect(lastOf(engine.run(job('ok', long), never))).rejects.toMatchObject({
-    wire: { status: 400, param: 'input[1]', code: 'context_length_exceeded' },
-  });
-  const tokens: EmbeddingJob = {
-    kind: 'embedding',
-    model: 'm',
-    input: { tokens: [Float64Array.of(1), Float64Array.of(5000)] },
-  };
-  await expect(lastOf(engine.run(tokens, never))).rejects.toMatchObject({ wire: { param: 'input[1]' } });
-  await expect(lastOf(engine.run({ ...job('a'), dimensions: 1 }, never))).rejects.toMatchObject({
-    wire: { param: 'dimensions' },
-  });
+  await refuses(job('ok', long), { status: 400, param: 'input[1]', code: 'context_length_exceeded' });
+  const tokens = [Float64Array.of(1), Float64Array.of(5000)];
+  await refuses({ kind: 'embedding', model: 'm', input: { tokens } }, { param: 'input[1]' });
+  await refuses({ ...job('a'), dimensions: 1 }, { param: 'dimensions' });
+  embedder.tokenize = async (texts) => texts.map((text) => (text === 'none' ? [] : [1]));
+  await refuses(job('ok', 'none'), { status: 400, param: 'input[1]', code: 'invalid_value' });
 });
 
 test('a batch that breaks the model fails its requests as a crash', async () => {
@@ -215,6 +211,7 @@ test('a batch that breaks the model fails its requests as a crash', async () => 
 test.each([
   ['NaN', [Number.NaN, 1]],
   ['an infinite number', [Infinity, 0]],
+  ['zeros alone', [0, 0]],
   ['too few numbers', [1]],
   ['too many numbers', [1, 0, 0]],
 ])('a graph that gives %s fails that request, and the model stays', async (_, vector) => {
