@@ -7,6 +7,7 @@ import {
   type ChatImage,
   type ChatJob,
   type DecisionOption,
+  type DecisionQuestion,
   type Constraint,
   type Events,
   type EventOf,
@@ -80,7 +81,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     compile: withGrammar,
     run: (engine, job, ...args) => (job.truncate ? truncating : runOnEngine<'chat'>)(engine, job, ...args),
     work: ({ maxTokens = Infinity, countOnly, input }) =>
-      countOnly ? 0 : maxTokens + promptTokens(input) / WORK.promptTokens,
+      countOnly ? 0 : maxTokens + promptWork(charactersOf(input), imagesOf(input).length),
     restarts: repeats,
     yieldsWhenBrief: ({ countOnly }) => !countOnly,
     sharedWith: ({ seeded, sampling: { temperature, seed } }) => {
@@ -117,7 +118,8 @@ const RULES: { [K in Kind]: JobRules<K> } = {
     async *run(...args) {
       yield* (await import('#models/decide')).decide(...args);
     },
-    work: ({ questions }) => questions.reduce((sum, { options }) => sum + questionWork(options), 0),
+    work: ({ input: { text, images }, questions }) =>
+      questions.reduce((sum, each) => sum + questionWork(each), promptWork(text.length, images?.length)),
   },
 };
 
@@ -137,15 +139,15 @@ export function leaseOptions(job: Job, origin: Origin | undefined, pauses: numbe
   };
 }
 
-const promptTokens = (input: ChatJob['input']): number =>
-  estimateTokens(charactersOf(input)) + imagesOf(input).length * WORK.imageTokens;
+const promptWork = (characters: number, images = 0): number =>
+  (estimateTokens(characters) + images * WORK.imageTokens) / WORK.promptTokens;
 
-function questionWork(options: readonly DecisionOption[]): number {
+function questionWork({ instructions, options }: DecisionQuestion): number {
   const tail = Math.min(WORK.optionTail, Math.floor(WORK.optionTails / options.length));
   const furtherTokens = ({ label }: DecisionOption) => Math.max(0, estimateTokens(label.length) - 1);
   return options.reduce<number>(
     (sum, option) => sum + WORK.option + Math.min(tail, furtherTokens(option)),
-    WORK.question,
+    WORK.question + promptWork(instructions.length),
   );
 }
 

@@ -32,7 +32,7 @@ const sound = (bytes: number, type = 'audio/ogg'): Job => ({
   stream: false,
   others: [],
 });
-const words = (count: number) => ({ prompt: 'word '.repeat(count) });
+const words = (count: number) => ({ prompt: 'word '.repeat(count), text: 'word '.repeat(count) });
 
 const streamed = { client: 'c', request: 'r' };
 
@@ -50,6 +50,7 @@ test.each<[what: string, job: Job, whole: string, stream: string]>([
   ['one question with long options', decision(1, 8, 256), 'short', 'sharing'],
   ['one question with very many options', decision(1, 255), 'long', 'sharing'],
   ['five questions', decision(5, 0), 'short', 'sharing'],
+  ['a question on a long text', { ...decision(1, 2), input: words(1000) }, 'long', 'sharing'],
   ['twenty questions', decision(20, 0), 'long', 'sharing'],
   ['some seconds of sound', sound(2 ** 15), 'none', 'none'],
   ['a minute of sound', sound(2 ** 17), 'short', 'sharing'],
