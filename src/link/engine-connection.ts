@@ -1,3 +1,6 @@
+import type { WireError } from '#base';
+import type { EngineMessage } from '#protocol';
+
 export interface EngineConnection {
   /** Scope of the app whose engine is called. */
   scope: string;
@@ -14,12 +17,17 @@ export interface EngineTransport {
    * accepts.
    */
   offer(ways: Ways, again: boolean): Promise<void>;
-  /** A worker has connected; ports that are posted on `link` reach it without its page. */
-  linkTo?(epoch: string, link: MessagePort): void;
+  /** The first answer to a request. */
+  heard?(ways: Ways, answer: FirstAnswer): void;
 }
 
-/** Ways to the engine worker; each opens another port. */
+/** Of a worker that has taken a port, or of a page that has none. */
+export type FirstAnswer = Extract<EngineMessage, { type: 'connected' | 'error' }>;
+
+/** Ways of a request to the engine worker; each opens another port. */
 export interface Ways {
+  /** Whether the request waits for no port any more. */
+  readonly isOver: boolean;
   /**
    * A port for a page that may lead. The leader passes it to its engine worker; other pages close it, or drop
    * it.
@@ -29,4 +37,5 @@ export interface Ways {
    * Opens a port to the worker itself, in case its page does not pass ports on. Such a port cannot transfer objects.
    */
   openDirect(): void;
+  fail(error: WireError): void;
 }

@@ -29,9 +29,10 @@ const OFFERS = { firstMs: 150, maxMs: 1000 };
  * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or the leader's error
  */
 export async function findEngine(
-  { scope, transport, locks, deadlineMs }: Required<EngineConnection>,
+  connection: Required<EngineConnection>,
   signal: AbortSignal,
 ): Promise<FoundEngine> {
+  const { scope, transport } = connection;
   const ports = new Set<RequesterPort>();
   const found = createDeferred<FoundEngine | { error: unknown }>();
   const fail = (error: unknown): void => found.resolve({ error });
@@ -40,15 +41,18 @@ export async function findEngine(
   const listen = (port: RequesterPort): void => {
     ports.add(port);
     port.onmessage = ({ data }) => {
-      if (data.type === 'error') fail(new ServiceError(data.error));
-      if (data.type !== 'connected') return;
-      if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
-      const { epoch, link } = data;
-      if (link && !isOver) transport.linkTo?.(epoch, link);
-      found.resolve({ port, epoch, dismiss: () => dismiss(port) });
+      if (data.type !== 'error' && data.type !== 'connected') return;
+      const isOther = data.type === 'connected' && data.version !== PROTOCOL_VERSION;
+      const answer = isOther ? ({ type: 'error', error: protocolMismatch().wire } as const) : data;
+      transport.heard?.(ways, answer);
+      if (answer.type === 'error') ways.fail(answer.error);
+      else found.resolve({ port, epoch: answer.epoch, dismiss: () => dismiss(port) });
     };
   };
   const ways: Ways = {
+    get isOver() {
+      return isOver;
+    },
     openPort() {
       const { port1, port2 } = new MessageChannel();
       listen(port1);
@@ -56,6 +60,7 @@ export async function findEngine(
       return port2;
     },
     openDirect: () => listen(openDirect(scope)),
+    fail: (error) => fail(new ServiceError(error)),
   };
 
   let offers = 0;
@@ -64,8 +69,8 @@ export async function findEngine(
     timer = setTimeout(() => offer(true), backoff(offers++, OFFERS));
     transport.offer(ways, again).catch(fail);
   };
-  const giveUp = () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail);
-  const deadline = setTimeout(giveUp, deadlineMs);
+  const giveUp = () => void engineUnavailable(connection).then(fail, fail);
+  const deadline = setTimeout(giveUp, connection.deadlineMs);
   try {
     signal.throwIfAborted();
     offer(false);
@@ -98,11 +103,8 @@ function dismiss(port: RequesterPort): void {
   port.close();
 }
 
-async function engineUnavailable(
-  scope: string,
-  locks: LockManager,
-  deadlineMs: number,
-): Promise<ServiceError> {
+async function engineUnavailable(connection: Required<EngineConnection>): Promise<ServiceError> {
+  const { scope, locks, deadlineMs } = connection;
   const { held = [] } = await queryLocks(locks).catch(() => ({ held: [] }));
   const names = held.map(({ name = '' }) => name);
   const before = leaderUrlLock(scope, '');
@@ -120,27 +122,42 @@ async function engineUnavailable(
 
 /**
  * Keeps the link to the engine that answered last: the next port goes straight to it, and not through the
- * tabs. If that engine has ended, or does not accept in time, the tabs are asked as before.
+ * tabs. If that engine has ended, or does not accept in time, the tabs are asked as before, for one of the requests
+ * that wait: hundreds of ports for each tab would hold up all tabs for seconds.
  */
 export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {
   let link: MessagePort | null = null;
   let stopWatching = (): void => {};
+  /** Requests that wait, the oldest first, with the link to which they were offered last. */
+  const waiting = new Map<Ways, MessagePort | null>();
   const forget = (): void => {
     stopWatching();
     link?.close();
     link = null;
   };
+  const offerByLink = (ways: Ways): void =>
+    link?.postMessage({ type: 'localtext:serve' } satisfies ServePort, [ways.openPort()]);
   return {
-    ...transport,
     async offer(ways, again) {
-      if (again) forget();
-      if (link) link.postMessage({ type: 'localtext:serve' } satisfies ServePort, [ways.openPort()]);
-      else await transport.offer(ways, again);
+      if (waiting.get(ways) === link) forget();
+      for (const each of waiting.keys()) if (each.isOver) waiting.delete(each);
+      waiting.set(ways, link);
+      if (link) offerByLink(ways);
+      else if (waiting.keys().next().value === ways) await transport.offer(ways, again);
     },
-    linkTo(epoch, port) {
-      forget();
-      link = port;
-      stopWatching = watchEngine(locks, epoch, forget);
+    heard(ways, answer) {
+      waiting.delete(ways);
+      const isConnected = answer.type === 'connected';
+      if (isConnected && answer.link) {
+        forget();
+        ({ link } = answer);
+        stopWatching = watchEngine(locks, answer.epoch, forget);
+      } else if (link) return;
+      for (const each of waiting.keys())
+        if (!isConnected) each.fail(answer.error);
+        else if (link) offerByLink(each);
+        else each.openDirect();
+      waiting.clear();
     },
   };
 }

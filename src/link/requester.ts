@@ -61,7 +61,7 @@ export async function loadModel(
   { signal, onProgress, variants }: { signal: AbortSignal; onProgress?: OnProgress; variants?: string[] },
 ): Promise<void> {
   const question = { type: 'load', model, ...(variants && { variants }) } as const;
-  await ask(connection, question, 'loaded', { signal, onMessage: progressTo(onProgress) });
+  await ask(connection, question, 'loaded', { signal, onProgress });
 }
 
 /** The status of the engine's worker. @throws ServiceError */
@@ -75,30 +75,22 @@ export async function commandWeights<T extends WeightsCommand['type']>(
   signal: AbortSignal,
   onProgress?: OnProgress,
 ): Promise<WeightsReplies[T]> {
-  const options = { signal, onMessage: progressTo(onProgress) };
-  const { reply } = await ask(connection, { type: 'weights', command }, 'weights', options);
+  const { reply } = await ask(connection, { type: 'weights', command }, 'weights', { signal, onProgress });
   // The type of a port's messages does not follow the question's.
   return reply as WeightsReplies[T];
 }
-
-const progressTo =
-  (onProgress: OnProgress | undefined) =>
-  (message: EngineMessage): void => {
-    if (message.type === 'progress') onProgress?.(message.progress);
-  };
 
 /** Asks a question that has one answer. */
 async function ask<Type extends 'loaded' | 'status' | 'weights'>(
   connection: EngineConnection,
   question: Question,
   answer: Type,
-  { signal, onMessage }: { signal: AbortSignal; onMessage?: (message: EngineMessage) => void },
+  { signal, onProgress }: { signal: AbortSignal; onProgress?: OnProgress | undefined },
 ): Promise<Extract<EngineMessage, { type: Type }>> {
-  const prefix = question.type === 'status' ? STATUS_ID : `${question.type}-`;
-  const id = prefix + crypto.randomUUID();
+  const id = (question.type === 'status' ? STATUS_ID : `${question.type}-`) + crypto.randomUUID();
   const read = (message: EngineMessage): EngineMessage => message;
   for await (const message of askEngine(connection, { id, signal, read, nextQuestion: () => question })) {
-    onMessage?.(message);
+    if (message.type === 'progress') onProgress?.(message.progress);
     if (message.type === answer) return message as Extract<EngineMessage, { type: Type }>;
   }
   throw engineFailed(1);

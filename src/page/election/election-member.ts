@@ -94,7 +94,8 @@ export class ElectionMember extends EventTarget {
       });
       const { count } = this.#thefts;
       const ports = (await leading) ?? [];
-      const reason = isStolen && count >= THEFTS_TO_REPORT && (await lockStolen());
+      const isRow = isStolen && count >= THEFTS_TO_REPORT;
+      const reason = isRow && (await startErrors().catch(() => null))?.lockStolen();
       for (const port of ports) {
         if (reason) refuse(port, reason);
         // Waiting callers ask again, and reach the next leader.
@@ -150,7 +151,9 @@ export class ElectionMember extends EventTarget {
       startedAt = performance.now();
       this.#failures = 0;
       for (const port of this.#enter({ type: 'serving', worker })) worker.serve(port);
-      await Promise.race([worker.gone, whenAborted(signal, () => announceExit(worker.epoch))]);
+      // In the abort event: a page that closes runs no further task.
+      signal.addEventListener('abort', () => announceExit(worker.epoch));
+      await abortable(worker.gone, signal).catch(() => undefined);
       this.#enter({ type: 'starting', ports: [] });
       worker.terminate();
       if (signal.aborted) return;
@@ -195,19 +198,6 @@ export class ElectionMember extends EventTarget {
   }
 }
 
-/**
- * Resolves when the signal aborts. `first` runs in the abort event: a page that closes runs no further task.
- */
-const whenAborted = (signal: AbortSignal, first: () => void): Promise<void> =>
-  new Promise((resolve) => {
-    const finish = (): void => {
-      first();
-      resolve();
-    };
-    if (signal.aborted) finish();
-    else signal.addEventListener('abort', finish, { once: true });
-  });
-
 function announceExit(epoch: string): void {
   const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
   channel.postMessage({ epoch } satisfies LeaderExit);
@@ -218,12 +208,6 @@ function refuse(port: MessagePort | BroadcastChannel, { wire }: ServiceError): v
   port.postMessage({ type: 'error', error: wire } satisfies EngineMessage);
   port.close();
 }
-
-const lockStolen = (): Promise<ServiceError | null> =>
-  startErrors().then(
-    (module) => module.lockStolen(),
-    () => null,
-  );
 
 /**
  * Describes a failed start. The messages are on the same server as the worker's script, which may not answer.

@@ -7,10 +7,9 @@ export const pageConnection = (member: ElectionMember): EngineConnection => ({
   scope: member.scope,
   locks: navigator.locks,
   transport: {
-    offer(ways) {
+    async offer(ways) {
       if (member.leading) member.serve(ways.openPort(), PROTOCOL_VERSION);
       else ways.openDirect();
-      return Promise.resolve();
     },
   },
 });

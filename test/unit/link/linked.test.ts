@@ -1,9 +1,11 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
+import { delay } from '../../../src/base/async.ts';
+import type { Ways } from '../../../src/link/engine-connection.ts';
 import { createRequester } from '../../../src/link/requester.ts';
 import { linked } from '../../../src/link/find-engine.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
-import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
+import { accepted, done, failure, FakeLeader, FakeSite } from './fake-leader.ts';
 import { chatJob } from '../../support/chat-job.ts';
 
 const locks = new FakeLocks();
@@ -14,13 +16,12 @@ const client = createRequester({
   locks: locks.manager,
   deadlineMs: 2000,
 });
-const leaders: FakeLeader[] = [];
 
 function lead(): FakeLeader {
   const leader = new FakeLeader(locks, ({ send }) => {
     for (const message of [accepted(), done(1)]) send(message);
   });
-  leaders.push(leader);
+  onTestFinished(() => leader.die());
   site.leader = leader;
   return leader;
 }
@@ -31,10 +32,6 @@ async function ask(): Promise<void> {
   for await (const { type } of client.run(chatJob(), { id: crypto.randomUUID(), signal })) types.push(type);
   expect(types).toEqual(['accepted', 'done']);
 }
-
-afterEach(() => {
-  for (const leader of leaders.splice(0)) leader.die();
-});
 
 it('asks the tabs once: later requests go straight to the worker', async () => {
   const leader = lead();
@@ -65,3 +62,20 @@ it('asks the tabs, too, when a linked worker does not accept in time', async () 
   await ask();
   expect([leader.offers, leader.linked]).toEqual([2, 0]);
 });
+
+it.each(['linked', 'direct', 'refused'] as const)(
+  'asks the tabs for one of all that wait: %s',
+  async (end) => {
+    const asked: Ways[] = [];
+    site.leader = { offer: async (ways) => void asked.push(ways) };
+    const asks = Promise.allSettled(Array.from({ length: 20 }, ask));
+    await delay(500);
+    expect(asked.length).toBeLessThan(5);
+    const leader = lead();
+    leader.isDirect = end === 'direct';
+    if (end === 'refused') asked[0]?.openPort().postMessage(failure('engine_failed'));
+    const status = end === 'refused' ? 'rejected' : 'fulfilled';
+    expect((await asks).filter((each) => each.status !== status)).toEqual([]);
+    expect(leader.offers).toBeLessThan(3);
+  },
+);

@@ -172,14 +172,6 @@ describe('a chat', () => {
     await iterator.return?.();
   });
 
-  it('waits for a leader that comes later', async () => {
-    const client = setUp();
-    const events = collect(client.run(HELLO, ask()));
-    await tick(200);
-    lead(({ send }) => [accepted(), delta('late'), done(1)].forEach((message) => send(message)));
-    expect(textOf(await events)).toBe('late');
-  });
-
   it('says so when no tab offers an engine in time', async () => {
     const client = setUp(300);
     await expect(collect(client.run(HELLO, ask()))).rejects.toMatchObject({
