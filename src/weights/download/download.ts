@@ -88,6 +88,8 @@ class Download {
   #sendsRanges: boolean;
   #hasHiddenRanges = false;
   #answers = 0;
+  /** Bytes of the last whole answer that ended early: one of equal length is no broken connection. */
+  #endedAt: number | null = null;
   #hasChanged = false;
   #reported = 0;
 
@@ -257,8 +259,9 @@ class Download {
         });
     } catch (error) {
       const received = error instanceof EndedEarlyError ? error.received : null;
-      if (received !== null && headers.get('content-length') === String(received))
-        throw sizeDiffers(this.#file, `has ${received} bytes`);
+      const isWhole = headers.get('content-length') === String(received) || this.#endedAt === received;
+      if (received !== null && isWhole) throw sizeDiffers(this.#file, `has ${received} bytes`);
+      this.#endedAt = received;
       const hasBroken = received !== null || error instanceof TypeError;
       throw hasBroken && chunkCount > 1 ? new ConnectionError(NOT_RESUMABLE, { cause: error }) : error;
     }
