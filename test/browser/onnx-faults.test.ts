@@ -28,6 +28,7 @@ const tokenizer = JSON.parse(new TextDecoder().decode(good['tokenizer.json'])) a
 const altered = (changes: object): TinyFiles => ({
   'tokenizer.json': utf8(JSON.stringify({ ...tokenizer, ...changes })),
 });
+const negative = { ...tokenizer.model, vocab: { a: -3 } };
 /** A tokenizer with a normalizer whose expression never ends on a text with that word. */
 const endlessOn = (word: string): TinyFiles => {
   const normalizers = [
@@ -45,10 +46,7 @@ const faults: Record<string, { files: TinyFiles; says: string }> = {
   'tokenizer-cut': { files: half('tokenizer.json'), says: 'tokenizer.json is not JSON, or cut short' },
   'tokenizer-none': { files: { 'tokenizer.json': utf8('[]') }, says: 'tokenizer.json is not a JSON object' },
   'tokenizer-other': { files: altered({ model: { type: 'Nonsense' } }), says: NO_TOKENIZER },
-  'tokenizer-negative': {
-    files: altered({ model: { ...tokenizer.model, vocab: { a: -3 } } }),
-    says: NO_TOKENIZER,
-  },
+  'tokenizer-negative': { files: altered({ model: negative }), says: NO_TOKENIZER },
   'tokenizer-endless': { files: endlessOn('a'), says: 'tokenizer.json was not read within 20 s' },
   'graph-cut': { files: half('onnx/model.onnx', 3000), says: NO_GRAPH },
   'graph-none': { files: { 'onnx/model.onnx': utf8('<!doctype html>') }, says: NO_GRAPH },
