@@ -44,12 +44,7 @@ export function mlc(build: MlcBuild): VariantOf<'web-llm'> {
 }
 
 /** Qwen3.5 by Alibaba's Qwen team. Reasons only on request. */
-const qwen = (
-  id: string,
-  memoryMiB: number,
-  approximateBytes: number,
-  revision = 'main',
-): VariantOf<'web-llm'> =>
+const qwen = (id: string, memoryMiB: number, approximateBytes: number, revision = 'main') =>
   mlc({ id, memoryMiB, approximateBytes, revision, replyPrefix: '<think>\n\n</think>\n\n' });
 
 /** Variants by size. Half floats come first, as they take less memory and time. */

@@ -299,8 +299,5 @@ const ADDED = 'added-models';
 export const readAddedModels = async (scope: string, copies?: Copies): Promise<AddedModelRecord[]> =>
   (await readSetting<AddedModelRecord[]>(scope, ADDED, copies)) ?? [];
 
-export const writeAddedModels = (
-  scope: string,
-  locks: LockManager,
-  models: readonly AddedModelRecord[],
-): Promise<void> => writeSetting(scope, locks, ADDED, models);
+export const writeAddedModels = (scope: string, locks: LockManager, models: readonly AddedModelRecord[]) =>
+  writeSetting(scope, locks, ADDED, models);

@@ -66,6 +66,12 @@ export type Constraint =
   | { kind: 'json_schema'; schema: string; parts?: SchemaPart[] }
   | { kind: 'grammar'; gbnf: string };
 
+/** The grammar of a constraint. Its schema is compiled before engines read it. */
+export function grammarOf(constraint: Constraint): string {
+  if (constraint.kind === 'grammar') return constraint.gbnf;
+  throw new Error('the schema was not compiled');
+}
+
 /** A request's schema inside a constraint's schema. */
 export interface SchemaPart {
   /** Keys of the path to it. */

@@ -79,9 +79,4 @@ export type TranscriptionEvent =
   | { type: 'accepted'; fingerprint: string }
   /** `text` is the next part of the transcript. Servers send no `progress`, as no engine can resume their work. */
   | { type: 'delta'; text: string; progress?: TranscriptionProgress }
-  | {
-      type: 'done';
-      transcript: Transcript;
-      usage: ChatUsage;
-      timings?: Timings;
-    };
+  | { type: 'done'; transcript: Transcript; usage: ChatUsage; timings?: Timings };

@@ -98,10 +98,7 @@ export async function* askEngine<T, K extends Kind = Kind>(
       if (part !== null) yield part;
     }
   } finally {
-    holding.then(
-      (release) => release(),
-      () => {},
-    );
+    holding.then((release) => release()).catch(() => {});
   }
 }
 

@@ -17,46 +17,43 @@ const LAST_MESSAGES_MS = 50;
 
 type Report = (end: EngineEnd) => void;
 
-/** One watch for all requests of a thread: hundreds of locks and channels would delay each other request. */
-class EngineWatch {
-  readonly reports = new Set<Report>();
-  readonly #watch = new AbortController();
-  // The browser takes seconds to end a worker with busy threads: its page's message arrives first.
-  readonly #channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(locks: LockManager, epoch: string) {
-    const report: Report = (end) => {
-      for (const each of this.reports) each(end);
-    };
-    this.#channel.onmessage = ({ data }: MessageEvent<LeaderExit | null>) => {
-      if (data?.epoch === epoch) report({ type: 'leaderExited' });
-    };
-    const onReleased = (): void => {
-      this.#timer = setTimeout(() => {
-        // A request that comes now has another watch: this one reports only once.
-        watches.delete(epoch);
-        report({ type: 'died', cause: null });
-      }, LAST_MESSAGES_MS);
-    };
-    whenReleased(locks, engineLock(epoch), this.#watch.signal).then(onReleased, (error: unknown) => {
-      if (!this.#watch.signal.aborted) throw error;
-    });
-  }
-
-  stop(): void {
-    this.#watch.abort();
-    clearTimeout(this.#timer);
-    this.#channel.close();
-  }
-}
-
 /** Running watches, by the epoch of the engine. */
-const watches = new Map<string, EngineWatch>();
+const watches = new Map<string, ReturnType<typeof startWatch>>();
+
+/** One watch for all requests of a thread: hundreds of locks and channels would delay each other request. */
+function startWatch(locks: LockManager, epoch: string) {
+  const reports = new Set<Report>();
+  const stopped = new AbortController();
+  const report: Report = (end) => {
+    for (const each of reports) each(end);
+  };
+  // The browser takes seconds to end a worker with busy threads: its page's message arrives first.
+  const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
+  channel.onmessage = ({ data }: MessageEvent<LeaderExit | null>) => {
+    if (data?.epoch === epoch) report({ type: 'leaderExited' });
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const onReleased = (): void => {
+    timer = setTimeout(() => {
+      // A request that comes now has another watch: this one reports only once.
+      watches.delete(epoch);
+      report({ type: 'died', cause: null });
+    }, LAST_MESSAGES_MS);
+  };
+  whenReleased(locks, engineLock(epoch), stopped.signal).then(onReleased, (error: unknown) => {
+    if (!stopped.signal.aborted) throw error;
+  });
+  const stop = (): void => {
+    stopped.abort();
+    clearTimeout(timer);
+    channel.close();
+  };
+  return { reports, stop };
+}
 
 /** Reports the end of that epoch's worker. The function returned stops the watch. */
 export function watchEngine(locks: LockManager, epoch: string, report: Report): () => void {
-  const watch = watches.get(epoch) ?? new EngineWatch(locks, epoch);
+  const watch = watches.get(epoch) ?? startWatch(locks, epoch);
   watches.set(epoch, watch);
   const each: Report = (end) => report(end);
   watch.reports.add(each);

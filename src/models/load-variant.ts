@@ -142,17 +142,22 @@ export class VariantLoader {
       readFiles.push({ file, blob: stored.blob });
       return stored.blob;
     };
-    const signal = AbortSignal.any([options.signal, unusable.signal]);
-    const context = this.#context({ ...options, signal }, async (path) => {
-      const file = variant.files.find((candidate) => candidate.path === path);
-      if (!file) throw unlisted(variant, path);
-      try {
-        return await readFile(file);
-      } catch (error) {
-        unusable.abort(error);
-        throw error;
-      }
-    });
+    const context: EngineContext = {
+      ...this.#options.page,
+      signal: AbortSignal.any([options.signal, unusable.signal]),
+      onProgress: options.onProgress,
+      wasm: (name) => new URL(engineFileName(name), this.#options.wasmUrl).href,
+      file: async (path) => {
+        const file = variant.files.find((candidate) => candidate.path === path);
+        if (!file) throw unlisted(variant, path);
+        try {
+          return await readFile(file);
+        } catch (error) {
+          unusable.abort(error);
+          throw error;
+        }
+      },
+    };
     // Stored bytes are hashed during the load, not before it, so that a warm start does not wait for the check.
     const loading = this.#engine(variant).load(variant, context);
     // Some engines do not end when the signal aborts.
@@ -174,12 +179,6 @@ export class VariantLoader {
         ? engine.reason
         : ((await findBrokenJson(readFiles)) ?? engine.reason);
     return { engine: null, intact };
-  }
-
-  #context({ signal, onProgress }: LoadVariantOptions, file: EngineContext['file']): EngineContext {
-    const { wasmUrl, page } = this.#options;
-    const wasm = (name: string): string => new URL(engineFileName(name), wasmUrl).href;
-    return { ...page, signal, file, wasm, onProgress };
   }
 
   #on(variant: VariantBase, backend: Backend): VariantBase | undefined {

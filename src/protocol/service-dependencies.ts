@@ -159,7 +159,4 @@ export interface Admitted {
 }
 
 /** Limits that the `x-ratelimit-*` headers report. */
-export interface LimitState {
-  requests: { limit: number; remaining: number; resetMs: number };
-  tokens: { limit: number; remaining: number; resetMs: number };
-}
+export type LimitState = Record<'requests' | 'tokens', { limit: number; remaining: number; resetMs: number }>;

@@ -1,5 +1,7 @@
 import type { Decision, Since } from './policy.ts';
 
+type Decide<Job> = (executor: Pick<Executor<Job>, 'waiting' | 'running'>, now: number) => Decision<Job>;
+
 interface Runner<Job> extends Since<Job> {
   isAskedToPause: boolean;
 }
@@ -11,17 +13,14 @@ interface Waiter<Job> extends Since<Job> {
 
 /** Runs jobs as a policy decides: it begins those that wait, and asks those that run to pause. */
 export class Executor<Job> {
-  readonly #decide: (executor: Pick<Executor<Job>, 'waiting' | 'running'>, now: number) => Decision<Job>;
+  readonly #decide: Decide<Job>;
   readonly #pause: (job: Job) => void;
   #waiting: Waiter<Job>[] = [];
   readonly #running = new Set<Runner<Job>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param pause asks a running job to leave */
-  constructor(
-    decide: (executor: Pick<Executor<Job>, 'waiting' | 'running'>, now: number) => Decision<Job>,
-    pause: (job: Job) => void = () => undefined,
-  ) {
+  constructor(decide: Decide<Job>, pause: (job: Job) => void = () => undefined) {
     this.#decide = decide;
     this.#pause = pause;
   }

@@ -6,7 +6,7 @@ import type { onnxWorker } from './onnx-worker.ts';
 import { openOnnxWorker } from './open-onnx-worker.ts';
 import { loadFailure } from './runtime-files.ts';
 import { openTokenizer, type TextTokenizer } from './text-tokenizer.ts';
-import { checkConfig, dataFilesOf, graphOf, noGpu } from './transformers-files.ts';
+import { checkConfigs, dataFilesOf, graphOf, noGpu } from './transformers-files.ts';
 import { TransformersEngine, type Embedder } from './transformers-engine.ts';
 import { filesOf } from './weight-files.ts';
 
@@ -14,7 +14,7 @@ import { filesOf } from './weight-files.ts';
 const WARM_UP = [Array.from({ length: 16 }, () => 0), Array.from({ length: 16 }, () => 0)];
 
 export const loadTransformers: LoadEngine<TransformersVariant, 'embedding'> = async (variant, context) => {
-  await checkConfig(variant, context);
+  await checkConfigs(variant, context);
   const tokenizer = await openTokenizer(variant, context);
   try {
     return await loadEngine(variant, context, tokenizer);

@@ -36,6 +36,7 @@ const CANDIDATES = 1024;
 /** Maximum number of texts in all pending requests. */
 const MAX_TEXTS = 2 ** 18;
 const RETRY_AFTER_MS = 5000;
+const TOO_MANY_TEXTS = `Pending requests have reached this model's limit of ${MAX_TEXTS} texts. Retry in ${RETRY_AFTER_MS / 1000} s.`;
 
 export interface Sequence {
   readonly ids: readonly number[];
@@ -153,7 +154,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     onPrefill?.();
     const embedding = beginEmbedding(job, this.#variant, this.fingerprint);
     const { length } = inputsOf(embedding.input);
-    if (this.#texts + length > MAX_TEXTS) throw tooManyTexts();
+    if (this.#texts + length > MAX_TEXTS) throw rateLimited(TOO_MANY_TEXTS, RETRY_AFTER_MS);
     this.#texts += length;
     try {
       // Both queues share the arrival number: requests need not be tokenized in order of arrival.
@@ -333,8 +334,3 @@ export class TransformersEngine implements Engine<'embedding'> {
 }
 
 const inputsOf = (input: EmbeddingJob['input']) => ('texts' in input ? input.texts : input.tokens);
-
-function tooManyTexts(): ServiceError {
-  const message = `Pending requests have reached this model's limit of ${MAX_TEXTS} texts. Retry in ${RETRY_AFTER_MS / 1000} s.`;
-  return rateLimited(message, RETRY_AFTER_MS);
-}

@@ -20,7 +20,7 @@ const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
 /** Bounds for numbers that transformers.js loops up to. No real model exceeds them. */
 const layers = z.int().positive().max(4096).optional();
 const size = z.int().positive().max(16_777_216).optional();
-const configSchema = z.looseObject({
+export const configSchema = z.looseObject({
   model_type: z.string().min(1),
   d_model: size,
   decoder_layers: layers,
@@ -84,28 +84,24 @@ const namesOf = (variant: OnnxVariant): string[] => {
 };
 
 /**
- * Validates the config before transformers.js reads it, which absurd numbers would keep busy forever.
- * @param needed other files that the engine reads
- * @throws ServiceError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
+ * Validates the configs before transformers.js reads them, which absurd numbers would keep busy forever.
+ * @param schemas of the configs, by file name
+ * @param graphs that the engine reads
+ * @throws ServiceError `weights_corrupt` naming the file and the field, `weights_unavailable` naming one that the
+ *   catalog lacks
  */
-export async function checkConfig(
+export async function checkConfigs(
   variant: OnnxVariant,
   context: EngineContext,
-  needed = namesOf(variant).some((name) => GRAPH.test(name)) ? [] : ['onnx/model.onnx'],
+  schemas: Readonly<Record<string, z.ZodType>> = { [CONFIG]: configSchema },
+  graphs = namesOf(variant).some((name) => GRAPH.test(name)) ? [] : ['onnx/model.onnx'],
 ): Promise<void> {
-  requireFiles(variant, [CONFIG, ...TOKENIZER_FILES, ...needed]);
-  await checkJson(variant, context, { name: CONFIG, schema: configSchema });
-}
-
-/** @throws ServiceError `weights_corrupt` naming the file and the field */
-export async function checkJson(
-  variant: OnnxVariant,
-  context: EngineContext,
-  { name, schema }: { name: string; schema: z.ZodType },
-): Promise<void> {
-  const path = folderOf(variant) + name;
-  const text = await (await readBounded(path, MAX_JSON_BYTES, context)).text();
-  parseJson(text, schema, "is not a model's config", (fault) => corruptFile(path, fault));
+  requireFiles(variant, [...Object.keys(schemas), ...TOKENIZER_FILES, ...graphs]);
+  for (const [name, schema] of Object.entries(schemas)) {
+    const path = folderOf(variant) + name;
+    const text = await (await readBounded(path, MAX_JSON_BYTES, context)).text();
+    parseJson(text, schema, "is not a model's config", (fault) => corruptFile(path, fault));
+  }
 }
 
 /**
@@ -163,11 +159,8 @@ export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError
     return serverError('device_unsupported', message, error);
   }
   const graphs = variant.files.flatMap(({ path }) => (path.endsWith('.onnx') ? [path] : []));
-  return corruptFile(
-    graphs.join(' or '),
-    `cannot be run with its config by ONNX Runtime (${brief(reason)})`,
-    error,
-  );
+  const fault = `cannot be run with its config by ONNX Runtime (${brief(reason)})`;
+  return corruptFile(graphs.join(' or '), fault, error);
 }
 
 const brief = (message: string): string =>

@@ -12,11 +12,9 @@ const MAX_SPEED = 2;
 /** Letters, digits, and signs that have a name. */
 const SPEAKABLE = /[\p{L}\p{N}%&+@=$€£#~^<>]/u;
 
-type Calls = Pick<HelperWorker<typeof voiceWorker>, 'call' | 'end'>;
-
 /** Text to speech, piece by piece of each sentence. @param voices file of each voice */
 export function voiceEngine(
-  worker: Calls,
+  worker: HelperWorker<typeof voiceWorker>,
   voices: ReadonlyMap<string, string>,
   fingerprint: string,
 ): Engine<'speech'> {

@@ -2,9 +2,8 @@ import type {
   ChatCompletionMessageParam,
   ChatCompletionRequestStreaming,
   CompletionCreateParamsStreaming,
-  ResponseFormat,
 } from '@mlc-ai/web-llm';
-import { engineFields, foldSeed, type ChatJob, type ChatMessage, type Constraint } from '#jobs';
+import { engineFields, foldSeed, grammarOf, type ChatJob, type ChatMessage } from '#jobs';
 import { invalidField, requestError } from '#base';
 import { withToolCalls, refuseUnknownTokens, type ClientText } from '#chat-template';
 import type { MlcChatConfig } from './web-llm-files.ts';
@@ -43,7 +42,7 @@ export function toWebLlmRequest(
     return { input: { completion: { ...common, prompt } }, replyStart: '' };
   }
   const { messages, replyStart } = arrange(job.input.messages, config, clientText);
-  const format = job.constraint && toFormat(job.constraint);
+  const format = job.constraint && { type: 'grammar' as const, grammar: toEbnf(grammarOf(job.constraint)) };
   return {
     input: { chat: { ...common, messages, ...(format && { response_format: format }) } },
     replyStart: clientText.append(replyPrefix, replyStart + partial),
@@ -76,11 +75,6 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     // With 0 alternatives web-llm keeps no log probabilities.
     ...(top !== undefined && { logprobs: true, top_logprobs: Math.max(1, top) }),
   };
-}
-
-function toFormat(constraint: Constraint): ResponseFormat {
-  if (constraint.kind === 'grammar') return { type: 'grammar', grammar: toEbnf(constraint.gbnf) };
-  throw new Error('the schema was not compiled');
 }
 
 /**

@@ -5,7 +5,7 @@ import { requestAdapter, type LoadEngine } from '#engine-kit';
 import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
 import { loadFailure } from '../transformers/runtime-files.ts';
 import { openTokenizer } from '../transformers/text-tokenizer.ts';
-import { buildsOf, checkConfig, checkJson, noGpu } from '../transformers/transformers-files.ts';
+import { buildsOf, checkConfigs, configSchema, noGpu } from '../transformers/transformers-files.ts';
 import { filesOf } from '../transformers/weight-files.ts';
 import { SoundReader } from '../sound/sound-reader.ts';
 import { whisperEngine } from './whisper-engine.ts';
@@ -16,7 +16,7 @@ const GRAPHS = ['encoder_model', 'decoder_model_merged'];
 const count = z.int().nonnegative().max(1_048_576);
 /** Values that the engine and transformers.js compute with, by file. All models hear windows of 30 s at 16 kHz. */
 const CONFIGS = {
-  'config.json': z.looseObject({ model_type: z.enum(['whisper', 'lite-whisper']) }),
+  'config.json': configSchema.extend({ model_type: z.enum(['whisper', 'lite-whisper']) }),
   'generation_config.json': z.looseObject({
     eos_token_id: count,
     decoder_start_token_id: count,
@@ -32,13 +32,12 @@ const CONFIGS = {
     nb_max_frames: z.literal(3000),
   }),
 };
-const NEEDED = [...Object.keys(CONFIGS), ...GRAPHS.map((name) => `onnx/${name}.onnx`)];
 /** Maximum number of threads. More are not faster for a model of this size. */
 const MAX_THREADS = 4;
 
 export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {
-  await checkConfig(variant, context, NEEDED);
-  for (const [name, schema] of Object.entries(CONFIGS)) await checkJson(variant, context, { name, schema });
+  const graphs = GRAPHS.map((name) => `onnx/${name}.onnx`);
+  await checkConfigs(variant, context, CONFIGS, graphs);
   // A tokenizer that never ends would hold up the worker of the model.
   const unreadable = new AbortController();
   const tokenizer = openTokenizer(variant, context).then((opened) => opened.end());

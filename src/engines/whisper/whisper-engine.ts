@@ -13,13 +13,11 @@ const STOP_TIMEOUT_MS = 60_000;
 /** Minimum amplitude (-60 dB) of a window to transcribe. In silence the model invents words. */
 const AUDIBLE = 0.001;
 
-type Calls = Pick<HelperWorker<typeof whisperWorker>, 'call' | 'end'>;
-
 type Reader = Pick<SoundReader, 'read' | 'end'>;
 
 /** Whisper, with the model and the audio decoder in separate workers. */
 export function whisperEngine(
-  worker: Calls,
+  worker: HelperWorker<typeof whisperWorker>,
   reader: Reader,
   abilities: WhisperAbilities,
   fingerprint: string,

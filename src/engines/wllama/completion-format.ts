@@ -3,6 +3,7 @@ import type { VariantSampling } from '#catalog';
 import {
   engineFields,
   foldSeed,
+  grammarOf,
   type ChatEvent,
   type Constraint,
   type EngineFinishReason,
@@ -23,7 +24,7 @@ export function completionRequest(
     stream: true,
     prompt,
     ...samplers(sampling, settings),
-    ...(constraint && constrain(constraint)),
+    ...(constraint && { grammar: grammarOf(constraint) }),
     // 0 would turn log probabilities off. `LlamaReplyReader` drops the extra one.
     ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
     // llama.cpp reads the lowest 32 bits.
@@ -70,11 +71,6 @@ function samplers(
 
 /** Number of llama.cpp's seeds: 32 bits, without the highest value, which requests a random seed. */
 const SEEDS = 0xffffffff;
-
-function constrain(constraint: Constraint): Record<string, unknown> {
-  if (constraint.kind === 'grammar') return { grammar: constraint.gbnf };
-  throw new Error('the schema was not compiled');
-}
 
 /**
  * Requests the tokens of texts: the server tokenizes each for a logit bias (its index here)

@@ -72,9 +72,7 @@ export const ggufFormat: AddedFormat = {
   },
 };
 
-function warningOf({ embedding, reranks, guessesPooling, isTaggedEmbedding }: GgufTraits): {
-  warning?: string;
-} {
+function warningOf({ embedding, reranks, guessesPooling, isTaggedEmbedding }: GgufTraits) {
   if (guessesPooling) return { warning: POOLING_GUESS };
   return !embedding && !reranks && isTaggedEmbedding ? { warning: TAGGED_EMBEDDING } : {};
 }

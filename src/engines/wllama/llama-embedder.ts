@@ -6,11 +6,6 @@ import type { Llama } from '#llama';
 import { beginEmbedding, refuseOversizedInput, vectorFault } from '../embedding-rules.ts';
 import { textParts, type TextPartsOptions } from './text-parts.ts';
 
-interface Embedded {
-  vector: Float32Array<ArrayBuffer>;
-  tokens: number;
-}
-
 interface EmbedderOptions extends TextPartsOptions, EmbeddingTraining {
   /** Length of a vector. */
   dimensions: number;
@@ -23,7 +18,7 @@ export function llamaEmbedder(
 ): Engine<'embedding'> {
   const { fingerprint, contextLength, dimensions } = options;
   const parts = textParts(llama, options);
-  const embed = async (text: string): Promise<Embedded> => {
+  const embed = async (text: string) => {
     const { data, usage } = await llama.embed(parts.plain(text));
     const vector = Float32Array.from(data?.[0]?.embedding ?? []);
     const fault = vectorFault(vector, dimensions);

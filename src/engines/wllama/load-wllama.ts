@@ -155,7 +155,7 @@ async function toEngine(
     return llamaEmbedder(llama, { ...common, dimensions, ...omitNulls({ prefixes, minDimensions }) });
   }
   const prompt = await chatPrompt(llama, model, traits, workers.template);
-  return new WllamaEngine(llama, prompt, { fingerprint, sampling: variant.sampling ?? {} });
+  return new WllamaEngine(llama, prompt, fingerprint, variant.sampling ?? {});
 }
 
 /** Adapters by the names that wllama gives files: it numbers all but a projector, and llama.cpp reads a model of one file from the first. */

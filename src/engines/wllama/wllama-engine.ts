@@ -50,11 +50,6 @@ function continued(
   };
 }
 
-interface EngineOptions {
-  fingerprint: string;
-  sampling: VariantSampling;
-}
-
 /** Data shared by the completions of one job. */
 interface Run {
   job: ChatJob;
@@ -80,7 +75,7 @@ export class WllamaEngine implements Engine<'chat'> {
   /** Whether the server may hold states of earlier prompts. */
   #hasAnswered = false;
 
-  constructor(llama: Llama, renderer: PromptRenderer, { fingerprint, sampling }: EngineOptions) {
+  constructor(llama: Llama, renderer: PromptRenderer, fingerprint: string, sampling: VariantSampling) {
     this.#llama = llama;
     this.#sampling = sampling;
     this.#renderer = renderer;

@@ -17,7 +17,8 @@ export const encodeMessage = (fields: readonly Field[]): Uint8Array =>
 
 function encodeField(number: number, value: FieldValue): Uint8Array[] {
   if (typeof value === 'number') return [varint(number * 8), varint(value)];
-  if (isFloat(value)) return [varint(number * 8 + 5), float32(value.float)];
+  if (typeof value === 'object' && 'float' in value)
+    return [varint(number * 8 + 5), new Uint8Array(Float32Array.of(value.float).buffer)];
   const bytes = lengthDelimited(value);
   return [varint(number * 8 + 2), varint(bytes.length), bytes];
 }
@@ -26,8 +27,6 @@ function lengthDelimited(value: string | Uint8Array | readonly Field[]): Uint8Ar
   if (typeof value === 'string') return Buffer.from(value);
   return value instanceof Uint8Array ? value : encodeMessage(value);
 }
-
-const isFloat = (value: FieldValue): value is Float => typeof value === 'object' && 'float' in value;
 
 /** Negative numbers take ten bytes: they are encoded as 64-bit two's complement. */
 function varint(value: number): Uint8Array {
@@ -40,17 +39,11 @@ function varint(value: number): Uint8Array {
   return Uint8Array.from([...bytes, Number(rest)]);
 }
 
-function float32(value: number): Uint8Array {
-  const bytes = Buffer.alloc(4);
-  bytes.writeFloatLE(value);
-  return bytes;
-}
-
 /** Numbers of `TensorProto.DataType`. */
 const elementTypes = { float32: 1, int8: 3, int64: 7 } as const;
 type ElementType = keyof typeof elementTypes;
 
-type Attribute = number | readonly number[] | { float: number };
+type Attribute = number | readonly number[] | Float;
 
 /** The domain of ONNX Runtime's own operators. */
 export const MICROSOFT = 'com.microsoft';

@@ -166,11 +166,7 @@ export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal):
   for (let missed = 0; missed < MISSED_PINGS;) {
     await delay(PING_MS, signal);
     // A worker that refuses the call, being of another version, runs as well.
-    const answer = ping().then(
-      () => true,
-      () => true,
-    );
-    const answered = await abortable(withTimeout(answer, PING_MS), signal);
+    const answered = await abortable(withTimeout(Promise.allSettled([ping()]), PING_MS), signal);
     missed = answered ? 0 : missed + 1;
   }
 }

@@ -16,11 +16,7 @@ const TOKENS_PER_IMAGE = 256;
 export type ChatRun = JobRun<UsageCounter>;
 
 /** @throws ServiceError 404, 429; 400 for an image that the model cannot see */
-export const admitGeneration = (
-  exchange: Exchange,
-  generation: Generation,
-  isStreamed: boolean,
-): Promise<ChatRun> =>
+export const admitGeneration = (exchange: Exchange, generation: Generation, isStreamed: boolean) =>
   JobRun.admit(exchange, {
     model: generation.model,
     kind: 'chat',

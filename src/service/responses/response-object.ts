@@ -86,7 +86,7 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     // No model here can be told how much to write.
     text: { format: toFormat(request), verbosity: request.text?.verbosity ?? 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: (request.tools ?? []).filter((tool) => isKnown(tool)).map(toTool),
+    tools: toTools(request),
     ...orDefaults(request, { top_logprobs: 0, top_p: 1, truncation: 'disabled' }),
     usage: usage && toResponseUsage(usage),
     store: stored,
@@ -102,17 +102,14 @@ const orDefaults = <const Defaults extends object, Fields extends { [Name in key
     Object.entries(defaults).map(([name, value]) => [name, fields?.[name as keyof Fields] ?? value]),
   ) as { -readonly [Name in keyof Defaults]: NonNullable<Fields[Name]> | Defaults[Name] };
 
-type KnownTool = Extract<
-  NonNullable<ResponseBody['tools']>[number],
-  { type: 'function' | 'custom' | 'namespace' }
->;
-
-/** The client's tool with the defaults that were used. */
-function toTool(tool: KnownTool): OpenAI.Responses.Tool {
-  const defaults =
-    tool.type === 'function' ? orDefaults(tool, { description: null, parameters: null, strict: false }) : {};
-  return { ...tool, ...defaults } as OpenAI.Responses.Tool;
-}
+/** The client's known tools with the defaults that were used. */
+const toTools = ({ tools }: ResponseBody): OpenAI.Responses.Tool[] =>
+  (tools ?? [])
+    .filter((tool) => isKnown(tool))
+    .map((tool) => {
+      if (tool.type !== 'function') return tool as OpenAI.Responses.Tool;
+      return { ...tool, ...orDefaults(tool, { description: null, parameters: null, strict: false }) };
+    });
 
 function toFormat({ text }: ResponseBody): OpenAI.Responses.ResponseFormatTextConfig {
   const format = text?.format;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { EngineContext } from '../../../../src/engine-kit/engine.ts';
 import {
   buildsOf,
-  checkConfig,
+  checkConfigs,
   dataFilesOf,
   graphFailure,
   graphOf,
@@ -37,21 +37,21 @@ test.each([
   ['{"model_type":"whisper","decoder_layers":1e9}', /: decoder_layers: /],
   ['{"model_type":"llama","vocab_size":"many"}', /: vocab_size: /],
 ])('a config that is %s', async (text, says) => {
-  const error = await failure(checkConfig(variantOf(...whole), contextOf({ 'config.json': text })));
+  const error = await failure(checkConfigs(variantOf(...whole), contextOf({ 'config.json': text })));
   expect(error).toMatchObject({ wire: { status: 500, code: 'weights_corrupt' } });
   expect(String(error)).toMatch(says);
 });
 
 test('a config of the usual kind is accepted, with unknown fields', async () => {
   const context = contextOf({ 'config.json': '{"model_type":"llama","num_hidden_layers":2,"more":[1]}' });
-  await expect(checkConfig(variantOf(...whole), context)).resolves.toBeUndefined();
+  await expect(checkConfigs(variantOf(...whole), context)).resolves.toBeUndefined();
 });
 
 test.each([['config.json'], ['tokenizer.json'], ['tokenizer_config.json'], ['onnx/model_q4f16.onnx']])(
   'a catalog that lacks %s is told so',
   async (name) => {
     const error = await failure(
-      checkConfig(variantOf(...whole.filter((each) => each !== name)), contextOf({})),
+      checkConfigs(variantOf(...whole.filter((each) => each !== name)), contextOf({})),
     );
     expect(error).toMatchObject({ wire: { code: 'weights_unavailable' } });
     expect(String(error)).toContain(name.replace('model_q4f16', 'model'));
@@ -64,7 +64,7 @@ test('a config or a tokenizer beyond its bound is not read', async () => {
     file: async (path) =>
       path.endsWith(`/${name}`) ? ({ size, text: () => expect.fail() } as unknown as Blob) : new Blob(['{}']),
   });
-  const config = await failure(checkConfig(variantOf(...whole), sized('config.json', 2 ** 23)));
+  const config = await failure(checkConfigs(variantOf(...whole), sized('config.json', 2 ** 23)));
   expect(String(config)).toMatch(/config\.json has 8388608 bytes; the limit is 4194304/);
   for (const [name, size] of [
     ['tokenizer.json', 2 ** 27],
