@@ -27,7 +27,7 @@ of localtext. It replaces and deletes only files that it has made, by their hash
   --offline-page <file>
               page of the folder that is shown without a network in place of one that is not stored, such as
               offline.html. Implies --network-first.
-  --servers   the service worker can call the upstream servers of a catalog, and is 9 KB larger.
+  --servers   the service worker can call the upstream servers of a catalog, and is 10 KB larger.
   --remove    removes localtext from a site: deletes its files from the folder, and writes a service worker that deletes
               the site's files from visitors' browsers, unregisters itself and reloads their pages once. --remove=all:
               weights, keys and conversations too.

@@ -56,7 +56,7 @@ export interface LocaltextOptions {
   offlinePage?: string;
   /**
    * Whether localtext's own service worker can call the upstream servers of the catalog. Default false: it is
-   * 9 KB smaller. A site's own service worker always can.
+   * 10 KB smaller. A site's own service worker always can.
    */
   servers?: boolean;
 }
