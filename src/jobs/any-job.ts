@@ -6,6 +6,8 @@ export interface AnyJob {
   deviceOnly?: boolean;
   /** Names of the device's variants that may answer. Default: all. */
   variants?: string[];
+  /** Id of the client, with which an engine lets clients take turns. Set by the engine worker. */
+  client?: string;
 }
 
 /** Durations of a job's steps, in milliseconds. */

@@ -68,7 +68,7 @@ async function time(engine: Engine<'embedding'>, timeoutMs: number, signal: Abor
 
 async function runOnce(engine: Engine<'embedding'>, signal: AbortSignal): Promise<Run> {
   const start = performance.now();
-  const { vectors } = await embedTexts(engine, '', TEXTS, signal);
+  const { vectors } = await embedTexts(engine, { model: '' }, TEXTS, signal);
   return { ms: performance.now() - start, vectors };
 }
 

@@ -9,10 +9,10 @@ export async function* rank(
 ): Events<'rerank'> {
   if (runs(engine, 'rerank')) return yield* engine.run(job, ...options);
   if (!runs(engine, 'embedding')) throw new TypeError(`${engine.fingerprint} does not rank`);
-  const { model, query, documents, maxTokens = Infinity } = job;
+  const { model, client = '', query, documents, maxTokens = Infinity } = job;
   const input = { texts: [query, ...documents] };
   for await (const { vectors, ...event } of engine.run(
-    { kind: 'embedding', model, input, ranks: { maxTokens } },
+    { kind: 'embedding', model, client, input, ranks: { maxTokens } },
     ...options,
   ))
     yield { ...event, scores: similarities(vectors) };

@@ -1,7 +1,7 @@
 export { JobQueue, type Claim } from './job-queue.ts';
 export { createLease, JobPaused, type LeaseOptions } from './lease.ts';
-export { PartQueue, inParts } from './part-queue.ts';
-export { nextPart, POLICY, type Parts } from './policy.ts';
+export { PartQueue, PartTurns, inParts } from './part-queue.ts';
+export { POLICY, type Parts } from './policy.ts';
 export {
   filling,
   isRunning,

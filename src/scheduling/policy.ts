@@ -71,11 +71,12 @@ export const POLICY = {
  * | class     | yields to                              | waits for                              |
  * | --------- | -------------------------------------- | -------------------------------------- |
  * | `none`    | no job                                 | clients with fewer slots               |
+ * | `fixed`   | no job                                 | also its client's others, for the last slot |
  * | `sharing` | jobs of a client with fewer slots      | clients with fewer slots               |
  * | `short`   | all jobs that are neither short nor long | these jobs                           |
  * | `long`    | also short jobs, but for one long job  | also short jobs, and another long job  |
  */
-export type JobClass = 'none' | 'sharing' | 'short' | 'long';
+export type JobClass = 'none' | 'fixed' | 'sharing' | 'short' | 'long';
 
 export interface JobTraits {
   /** Estimated work, in reply tokens. */
@@ -91,8 +92,8 @@ export interface JobTraits {
 export function classOf({ work, isBackground, restarts, yieldsWhenBrief }: JobTraits): JobClass {
   const { brief, short } = POLICY.job;
   if (work > brief && isBackground) return work <= short ? 'short' : 'long';
-  const mayYield = work > brief || (isBackground && yieldsWhenBrief);
-  return mayYield && !restarts ? 'sharing' : 'none';
+  if (work > brief) return restarts ? 'fixed' : 'sharing';
+  return isBackground && yieldsWhenBrief && !restarts ? 'sharing' : 'none';
 }
 
 /** A job as the policy sees it. */
@@ -136,13 +137,14 @@ export interface Decision<Job> {
   readonly again?: number;
 }
 
-const RANKS: Record<JobClass, number> = { none: 0, sharing: 0, short: 1, long: 2 };
+const RANKS: Record<JobClass, number> = { none: 0, fixed: 0, sharing: 0, short: 1, long: 2 };
 const LONG = RANKS.long;
 
 const rankOf = ({ job }: Since<JobView>): number => RANKS[job.class];
 
 /** Decides which job of a model begins, and which are paused. */
-export function nextJob<Job extends JobView>(view: JobsView<Job>, now: number): Decision<Job> {
+export function nextJob<Job extends JobView>(all: JobsView<Job>, now: number): Decision<Job> {
+  const view = { ...all, waiting: all.waiting.filter((waiter) => !waitsForFixed(waiter, all)) };
   const { slots, running } = view;
   const [first] = byPriority(view, now);
   if (first && running.length < slots && !waitsForLong(first, view, now)) {
@@ -150,10 +152,7 @@ export function nextJob<Job extends JobView>(view: JobsView<Job>, now: number): 
     const isOverdue = waitingRank(next, view, now) < rankOf(next);
     return { begin: { job: next.job, as: isOverdue ? { ...next.job, class: 'sharing' } : next.job } };
   }
-  const pause = excess(view, first, now).map((runner) => ({
-    job: runner.job,
-    at: runner.since + keepsFor(runner, view),
-  }));
+  const pause = excess(view, first, now).map((runner) => ({ job: runner.job, at: keepsUntil(runner, view) }));
   const overdue = view.waiting.map((waiter) => overdueAt(waiter, view)).filter((at) => at > now);
   return { pause, ...(overdue.length > 0 && { again: Math.min(...overdue) }) };
 }
@@ -201,6 +200,13 @@ function latestInDoubt<Job extends JobView>(first: Since<Job>, view: JobsView<Jo
   return isOldestNext || !isInDoubt(first) ? first : (view.waiting.findLast(isInDoubt) ?? first);
 }
 
+/** Whether a job would take the last slot beside its client's jobs that yield to none: it would be gone for minutes. */
+const waitsForFixed = ({ job }: Since<JobView>, { running, slots }: JobsView): boolean => {
+  const fixed = running.filter((runner) => runner.job.class === 'fixed');
+  const hasOne = fixed.some((runner) => runner.job.client === job.client);
+  return job.class === 'fixed' && hasOne && fixed.length + 1 >= slots;
+};
+
 /** Whether a long job must wait, as a long job runs beside others. */
 function waitsForLong(first: Since<JobView>, view: JobsView, now: number): boolean {
   const { running, slots } = view;
@@ -209,14 +215,16 @@ function waitsForLong(first: Since<JobView>, view: JobsView, now: number): boole
   return long > 0 && long < running.length;
 }
 
-/** Running jobs to pause, the latest first. */
+/** Running jobs to pause. */
 function excess<Job extends JobView>(
   view: JobsView<Job>,
   first: Since<Job> | undefined,
   now: number,
 ): Since<Job>[] {
   if (view.slots === Infinity) return [];
-  const running = view.running.toReversed();
+  // Those that need not wait, the latest first. The same one each time would keep its slot for longer and longer.
+  const until = (runner: Since<Job>): number => Math.max(now, keepsUntil(runner, view));
+  const running = view.running.toReversed().toSorted((a, b) => until(a) - until(b));
   const ranks = view.waiting.map((waiter) => waitingRank(waiter, view, now));
   const isWaiting = ranks.some((rank) => rank < LONG);
   const long = running.filter((runner) => rankOf(runner) === LONG);
@@ -242,23 +250,27 @@ function unshared<Job extends JobView>(
 ): Since<Job>[] {
   if (!first || running.length < view.slots || waitingRank(first, view, now) > 0) return [];
   const has = slotsOf(view, first.job.client);
-  const yielding = running.filter(({ job }) => job.class !== 'none');
+  const yielding = running.filter(({ job }) => job.class !== 'none' && job.class !== 'fixed');
   const most = Math.max(0, ...yielding.map(({ job }) => slotsOf(view, job.client)));
   const holders = yielding.filter(({ job }) => slotsOf(view, job.client) === most);
   if (most > has + 1) return holders.slice(0, 1);
-  return most === 1 && has === 0 ? holders.slice(-1) : [];
+  return most === 1 && has === 0 ? view.running.filter((each) => holders.includes(each)).slice(0, 1) : [];
 }
 
-/** How long a running job keeps its slot. Of several long jobs, one stays in any case. */
-function keepsFor({ job }: Since<JobView>, view: JobsView): number {
+/** Until when a running job keeps its slot. Of several long jobs, one stays in any case. */
+function keepsUntil({ job, since }: Since<JobView>, view: JobsView): number {
   const { keepsOnlySlot, keepsPerPause } = POLICY.job;
-  if (job.class === 'long' && view.running.filter((runner) => rankOf(runner) === LONG).length > 1) return 0;
-  const least = job.class === 'sharing' && slotsOf(view, job.client) === 1 ? keepsOnlySlot : 0;
-  return least + job.pauses * keepsPerPause;
+  const more = job.pauses * keepsPerPause;
+  if (job.class === 'long' && view.running.filter((runner) => rankOf(runner) === LONG).length > 1)
+    return since;
+  if (job.class !== 'sharing') return since + more;
+  return since + (slotsOf(view, job.client) === 1 ? keepsOnlySlot + more : Math.min(keepsOnlySlot, more));
 }
 
 /** A request that is computed in parts, one at a time. */
 export interface Parts {
+  /** Client id. */
+  readonly client: string;
   /** Number of parts still to compute. */
   left: number;
   /** Number of requests that arrived before. Several queues may share the request: the number is that at the first. */
@@ -266,16 +278,20 @@ export interface Parts {
 }
 
 /**
- * Picks the request whose part is computed next: the one with the fewest parts left, the latest if several have as few,
- * and for every fourth part the one that has waited longest. A short request then does not wait for all long or
- * abandoned ones.
+ * Picks the request whose part is computed next. Clients take turns. In a client's turn it is the one with the fewest
+ * parts left, the latest if several have as few, and every fourth time the one that has waited longest: a short request
+ * then does not wait for all long or abandoned ones.
  * @param requests in the order in which they began to wait
- * @param computed number of parts computed before
+ * @param served how many parts of a client were computed, and the number of the last
  */
-export const nextPart = <Request extends Parts>(
+export function nextPart<Request extends Parts>(
   requests: readonly Request[],
-  computed: number,
-): Request | undefined =>
-  computed % POLICY.part.oldestEvery === POLICY.part.oldestEvery - 1
-    ? requests[0]
-    : requests.toSorted((a, b) => a.left - b.left || b.arrived - a.arrived)[0];
+  served: ReadonlyMap<string, Served>,
+): Request | undefined {
+  const lastOf = ({ client }: Request): number => served.get(client)?.at ?? -1;
+  const earliest = requests.reduce((least, each) => Math.min(least, lastOf(each)), Infinity);
+  const due = requests.filter((each) => lastOf(each) === earliest);
+  const { count = 0 } = served.get(due[0]?.client ?? '') ?? {};
+  if (count % POLICY.part.oldestEvery === POLICY.part.oldestEvery - 1) return due[0];
+  return due.toSorted((a, b) => a.left - b.left || b.arrived - a.arrived)[0];
+}

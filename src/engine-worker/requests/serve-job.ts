@@ -86,7 +86,12 @@ async function serveOnce<K extends Kind>(
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     let hasBegun = false;
-    for await (const event of await startJob(engine, job, until, sink.onStage)) {
+    for await (const event of await startJob(
+      engine,
+      withJobLimits(job, { client: lease.claim.client }),
+      until,
+      sink.onStage,
+    )) {
       if (!hasBegun && event.type !== 'accepted') {
         hasBegun = true;
         crashGuard.onJob(variant, 'answering');

@@ -12,7 +12,7 @@ import {
   vectorFault,
 } from '../embedding-rules.ts';
 import type { TextTokenizer } from './text-tokenizer.ts';
-import { inParts, PartQueue, nextPart, type Parts } from '#scheduling';
+import { inParts, PartQueue, PartTurns, type Parts } from '#scheduling';
 
 /**
  * Maximum number of tokens in a batch, padding included. On the CPU padding costs as much as text, and 512 was
@@ -133,8 +133,7 @@ export class TransformersEngine implements Engine<'embedding'> {
   #texts = 0;
   /** Requests with waiting texts, in the order in which they began to wait for a batch. */
   #waiting: Request[] = [];
-  /** Number of batches so far. */
-  #batches = 0;
+  readonly #turns = new PartTurns();
   #running: Promise<void> | null = null;
   /** The running batch. */
   #batch: readonly Item[] = [];
@@ -158,7 +157,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     this.#texts += length;
     try {
       // Both queues share the arrival number: requests need not be tokenized in order of arrival.
-      const place = inParts(length);
+      const place = inParts(length, job.client);
       const sequences = await this.#sequences(embedding, place, signal);
       const promptTokens = sequences.reduce((sum, ids) => sum + ids.length, 0);
       signal.throwIfAborted();
@@ -217,11 +216,9 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   #nextBatch(): Item[] | null {
-    const due = nextPart(this.#waiting, this.#batches);
+    const due = this.#turns.next(this.#waiting);
     const [seed] = due?.waiting ?? [];
-    if (!due || !seed) return null;
-    this.#batches++;
-    return this.#takeBatch(seed, due);
+    return due && seed ? this.#takeBatch(seed, due) : null;
   }
 
   #stopWaiting(request: Request): void {

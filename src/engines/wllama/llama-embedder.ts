@@ -39,7 +39,7 @@ export function llamaEmbedder(
         throw unsupported('input', 'must be text for this model: it cannot take token ids');
       for (const [index, text] of input.texts.entries())
         refuseOversizedInput(text, placeOf(index), contextLength);
-      const embedded = await parts.each(input.texts, signal, placeOf, (text, index) => {
+      const embedded = await parts.each(input.texts, job, signal, placeOf, (text, index) => {
         const most = cutOf(index);
         if (most === undefined) return embed(text);
         return parts.cut(text, most * CHARACTERS_A_TOKEN, embed);

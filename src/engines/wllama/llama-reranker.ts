@@ -28,7 +28,7 @@ export function llamaReranker(
       const query = parts.plain(job.query);
       const most = (job.maxTokens ?? Infinity) * CHARACTERS_A_TOKEN;
       const placeOf = (index: number): string => `documents[${index}]`;
-      const pairs = await parts.each(job.documents, signal, placeOf, (document) =>
+      const pairs = await parts.each(job.documents, job, signal, placeOf, (document) =>
         parts.cut(boundDocument(document, contextLength), most, (kept) =>
           llama.rank(query, parts.plain(kept)),
         ),

@@ -1,6 +1,7 @@
 import { engineCrashed, ServiceError } from '#base';
 import { ClientText } from '#chat-template';
 import { outOfMemory } from '#engine-kit';
+import type { Job } from '#jobs';
 import { type Llama, RequestRejectedError, ServerMemoryError } from '#llama';
 import { inParts, PartQueue } from '#scheduling';
 import { inputTooLong, noTokens } from '../embedding-rules.ts';
@@ -46,11 +47,12 @@ export function textParts(llama: Pick<Llama, 'close'>, options: TextPartsOptions
      */
     async each<T>(
       texts: readonly string[],
+      { client }: Pick<Job, 'client'>,
       signal: AbortSignal,
       placeOf: (index: number) => string,
       compute: (text: string, index: number) => Promise<T>,
     ): Promise<T[]> {
-      const request = inParts(texts.length);
+      const request = inParts(texts.length, client);
       const results: T[] = [];
       for (const [index, text] of texts.entries()) {
         const result = await queue.run(request, async () => {

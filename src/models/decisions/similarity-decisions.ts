@@ -5,6 +5,7 @@ import {
   type DecisionProgress,
   type DecisionQuestion,
   type EmbeddingResult,
+  type Job,
 } from '#jobs';
 import type { Engine } from '#engine-kit';
 import { softmax } from './label-decisions.ts';
@@ -30,10 +31,11 @@ const unrelated = new WeakMap<Engine<'embedding'>, Float32Array[]>();
 
 export async function decideBySimilarity(
   engine: Engine<'embedding'>,
-  { model, input, questions }: DecisionJob,
+  job: DecisionJob,
   signal: AbortSignal,
 ): Promise<DecisionProgress> {
-  const embed = (texts: string[]) => embedTexts(engine, model, texts, signal);
+  const { input, questions } = job;
+  const embed = (texts: string[]) => embedTexts(engine, job, texts, signal);
   const others = unrelated.get(engine) ?? (await embed(UNRELATED)).vectors;
   unrelated.set(engine, others);
   const { vectors, promptTokens } = await embed([input.text, ...questions.flatMap(meanings).flat()]);
@@ -42,11 +44,11 @@ export async function decideBySimilarity(
 
 export async function embedTexts(
   engine: Engine<'embedding'>,
-  model: string,
+  { model, client = '' }: Pick<Job, 'model' | 'client'>,
   texts: string[],
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
-  for await (const result of engine.run({ kind: 'embedding', model, input: { texts } }, signal))
+  for await (const result of engine.run({ kind: 'embedding', model, client, input: { texts } }, signal))
     return result;
   throw new Error('the engine gave no vectors');
 }

@@ -57,11 +57,12 @@ const vectors = new WeakMap<Engine<'embedding'>, Map<string, Float32Array>>();
 
 export async function* chooseTool(
   engine: Engine<'embedding'>,
-  { model, message, before, tools }: ToolChoiceJob,
+  job: ToolChoiceJob,
   signal: AbortSignal,
   onPrefill: () => void,
 ): Events<'toolChoice'> {
   const { fingerprint } = engine;
+  const { message, before, tools } = job;
   onPrefill();
   if (message === '') {
     yield { type: 'done', scores: [...tools.map(() => 0), 1], promptTokens: 0, fingerprint };
@@ -75,7 +76,7 @@ export async function* chooseTool(
     const found = texts.map((text) => known.get(text));
     const missing = texts.filter((_, index) => !found[index]);
     if (missing.length === 0) return found.flatMap((vector) => vector ?? []);
-    const result = await embedTexts(engine, model, missing, signal);
+    const result = await embedTexts(engine, job, missing, signal);
     promptTokens += result.promptTokens;
     if (known.size > MAX_VECTORS) known.clear();
     const computed = result.vectors.values();
@@ -87,7 +88,7 @@ export async function* chooseTool(
   };
   const end = message.slice(-MAX_TEXT);
   const texts = before === '' ? [end] : [end, `${before} ${end}`.slice(-MAX_TEXT)];
-  const embedded = await embedTexts(engine, model, texts, signal);
+  const embedded = await embedTexts(engine, job, texts, signal);
   promptTokens += embedded.promptTokens;
   const [alone, inContext = alone] = embedded.vectors;
   const scores = (await vectorsOf(tools.map(describe))).map((tool) => cosine(tool, inContext) + MARGIN);

@@ -44,11 +44,7 @@ function entering(queue: JobQueue) {
   const order: string[] = [];
   const leaves = new Map<string, () => void>();
   const paused: string[] = [];
-  const enter = async (
-    name: string,
-    client: string,
-    others: { class?: JobClass; pauses?: number } = {},
-  ): Promise<void> => {
+  const enter = async (name: string, client: string, others: Partial<Claim> = {}): Promise<void> => {
     const pause = (): void => {
       paused.push(name);
       leaves.get(name)?.();
@@ -78,18 +74,11 @@ test.each([
   'every second turn of short jobs that give way %s goes to their client’s latest',
   async (_, jobClass) => {
     const queue = new JobQueue(1);
-    const order: string[] = [];
-    const leaves = new Map<string, () => void>();
-    const enter = async (name: string, others: Partial<Claim> = { class: jobClass }): Promise<void> => {
-      leaves.set(
-        name,
-        await queue.enter(signal, claim(name.slice(0, 1), { mayBeAbandoned: true, ...others })),
-      );
-      order.push(name);
-    };
-    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name);
-    void enter('b1');
-    void enter('a6', { class: 'long' });
+    const { order, leaves, enter } = entering(queue);
+    const short = { class: jobClass, mayBeAbandoned: true };
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name, 'a', short);
+    void enter('b1', 'b', short);
+    void enter('a6', 'a', { ...short, class: 'long' });
     for (let ran = 1; ran <= 7; ran++) {
       await vi.waitFor(() => expect(order.length).toBe(ran));
       leaves.get(order.at(-1) ?? '')?.();
@@ -98,19 +87,7 @@ test.each([
   },
 );
 
-test('a full line drops the last of the client that has most in it, for another client', async () => {
-  const queue = new JobQueue(1, 2);
-  await queue.enter(signal, claim('a'));
-  const second = queue.enter(signal, claim('a'));
-  const third = queue.enter(signal, claim('a'));
-  const refused = expect(third).rejects.toMatchObject({ wire: { status: 429 } });
-  void queue.enter(signal, claim('b'));
-  await refused;
-  expect(queue.queued).toBe(2);
-  void second;
-});
-
-const CLASSES: JobClass[] = ['none', 'sharing', 'short', 'long'];
+const CLASSES: JobClass[] = ['none', 'fixed', 'sharing', 'short', 'long'];
 
 test.each(CLASSES.flatMap((many) => CLASSES.map((few) => [many, few] as const)))(
   'a full queue of jobs of the class %s refuses no other client its one of the class %s',
@@ -120,13 +97,16 @@ test.each(CLASSES.flatMap((many) => CLASSES.map((few) => [many, few] as const)))
       const queue = new JobQueue(1, limit);
       await queue.enter(signal, claim('c'));
       const refused: string[] = [];
-      const enter = (client: string, jobClass: JobClass): void =>
-        void queue.enter(signal, claim(client, { class: jobClass })).catch(() => refused.push(client));
-      for (let count = 0; count < before; count++) enter('a', many);
+      const enter = (name: string, jobClass: JobClass): void =>
+        void queue
+          .enter(signal, claim(name.slice(0, 1), { class: jobClass }))
+          .catch(() => refused.push(name));
+      for (let count = 0; count < before; count++) enter(`a${count}`, many);
       enter('b', few);
-      for (let count = before; count < limit + 3; count++) enter('a', many);
+      for (let count = before; count < limit + 3; count++) enter(`a${count}`, many);
       await new Promise((resolve) => setImmediate(resolve));
-      expect(refused).toEqual(['a', 'a', 'a', 'a']);
+      // The last of the client that has most.
+      expect(refused).toEqual(['a4', 'a5', 'a6', 'a7']);
     }
   },
 );
@@ -205,16 +185,6 @@ test('a client with more than its share of the slots gives the latest to one tha
   // The client that now has fewer slots, though the other's job came later.
   await vi.waitFor(() => expect(order.at(-1)).toBe('a5'));
   expect(paused).toEqual(['a4', 'a3']);
-});
-
-test('a job that cannot be put aside keeps its slot from a client that has none', async () => {
-  const queue = new JobQueue(2);
-  const { order, leaves, paused, enter } = entering(queue);
-  await enter('a1', 'a', streamed);
-  await enter('a2', 'a');
-  await enter('b1', 'b', streamed);
-  expect([order, paused]).toEqual([['a1', 'a2', 'b1'], ['a1']]);
-  leaves.get('a2')?.();
 });
 
 test('clients with one slot each take turns with those that have none, the one with the oldest job first', async () => {

@@ -65,6 +65,8 @@ test.for(
     const { vectors } = await lastOf(embedder.run(job('new'), signal));
     expect(vectors).toHaveLength(1);
     expect(computed.length - before).toBeLessThan(8);
+    await lastOf(embedder.run({ ...job('x', 'y', 'z'), client: 'another' }, signal));
+    expect(computed.length - before).toBeLessThan(20);
     for (const { vectors: all } of await Promise.all(others)) expect(all).toHaveLength(texts.length);
     expect(computed.filter((text) => text.startsWith('a'))).toHaveLength(200);
   },

@@ -4,6 +4,7 @@ import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/base/errors/service-error.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
+import type { RerankJob } from '../../../../src/jobs/rerank.ts';
 import type { ModelManager } from '../../../../src/models/model-manager.ts';
 import type { Plan } from '../../../../src/models/variant-choice.ts';
 import { serveJob } from '../../../../src/engine-worker/requests/serve-job.ts';
@@ -12,6 +13,7 @@ import { createDeferred } from '../../../../src/base/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';
 import { createModelManager } from '../../../support/create-model-manager.ts';
 import { chatJob } from '../../../support/chat-job.ts';
+import { rerankJob } from '../../../support/rerank-job.ts';
 import { never } from '../../../support/never.ts';
 
 const common = { license: 'MIT', contextLength: 9, files: [] };
@@ -75,14 +77,20 @@ test('a request that a variant cannot do is answered by the next one, in the sam
   expect(loaded).toEqual(['built-in', 'small']);
 });
 
-test('the times of a job that its engine does not tell are added to its last event', async () => {
+test.each<EmbeddingJob | RerankJob>([
+  { kind: 'embedding', model: 'm', input: { texts: ['a'] } },
+  rerankJob('a', ['b']),
+])('an engine that embeds knows the client of a $kind', async (job) => {
+  const clients: (string | undefined)[] = [];
   const engine: Engine<'embedding'> = {
     kind: 'embedding',
     fingerprint: 'f',
     slots: 1,
     traits: {},
-    async *run() {
-      yield { type: 'done', vectors: [], promptTokens: 0, fingerprint: 'f' };
+    async *run({ client, input }) {
+      clients.push(client);
+      const vectors = ('texts' in input ? input.texts : []).map(() => Float32Array.of(1));
+      yield { type: 'done', vectors, promptTokens: 0, fingerprint: 'f' };
     },
     unload: () => Promise.resolve(),
   };
@@ -91,8 +99,11 @@ test('the times of a job that its engine does not tell are added to its last eve
     load: async () => engine,
   });
   const send = vi.fn();
-  const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: [] } };
-  await serveJob(models, { id: 'r', job, imageOrigins: [] }, never, { onStage: () => undefined, send });
+  const origin = { client: 'c', request: 'r' };
+  const request = { id: 'r', job, imageOrigins: [], origin };
+  await serveJob(models, request, never, { onStage: () => undefined, send });
+  expect(clients).toEqual(['c']);
+  // The times that the engine does not tell are added.
   const ms = expect.any(Number) as number;
   expect(send.mock.calls).toMatchObject([[{ type: 'done', timings: { queueMs: ms, computeMs: ms } }]]);
 });
