@@ -24,7 +24,7 @@ export function ChatHead({ settingsOpen, onSettings, onHistory }: Props) {
       <div class="chat-head-actions">
         <IconButton icon="plus" label="New chat" onClick={startNew} />
         <IconButton icon="history" label="Conversations" onClick={onHistory} />
-        <IconButton icon="settings" label="Settings" expanded={settingsOpen} onClick={onSettings} />
+        <IconButton icon="settings" label="Settings" aria-expanded={settingsOpen} onClick={onSettings} />
       </div>
     </div>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
-import { isSendKey } from '../components/keys.ts';
+import { Form } from '../components/form.tsx';
+import { onSendKey } from '../components/keys.ts';
 import { SendButton } from '../components/send-button.tsx';
 import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
@@ -64,14 +65,7 @@ export function Composer() {
     area.focus();
   };
   return (
-    <form
-      class="composer"
-      data-hue={hueOf(settings.value.model)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <Form class="composer" data-hue={hueOf(settings.value.model)} onSubmit={submit}>
       {pictures.length > 0 && (
         <div class="composer-pictures">
           <Thumbnails
@@ -100,11 +94,7 @@ export function Composer() {
         onPaste={(event) => {
           if (takePictures(event.clipboardData?.files)) event.preventDefault();
         }}
-        onKeyDown={(event) => {
-          if (!isSendKey(event)) return;
-          event.preventDefault();
-          void submit();
-        }}
+        onKeyDown={onSendKey(submit)}
       />
       <DictationSlot onText={insert} />
       <TalkSlot />
@@ -115,6 +105,6 @@ export function Composer() {
         busy={writing.value !== null}
         onStop={() => writing.value?.stop()}
       />
-    </form>
+    </Form>
   );
 }

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Button, type ButtonProps } from '../components/button.tsx';
 import { wasCut, type AssistantTurn } from './conversation.ts';
+import { focusComposer } from './focus-composer.ts';
 import { continueReply, writing } from './send.ts';
 
 /** Continues a reply that was cut at its maximum length, that the user stopped, or that failed. */
@@ -8,38 +10,28 @@ export function ContinueButton({ turn, live }: { turn: AssistantTurn; live: bool
   const pressed = useSignal(false);
   if (!(live ? pressed.value : wasCut(turn))) return null;
   return (
-    <Button
+    <Continue
       disabled={writing.value !== null}
-      onClick={async () => {
+      onClick={() => {
         pressed.value = true;
-        await continueReply(turn);
-        pressed.value = false;
+        void continueReply(turn).then(() => (pressed.value = false));
       }}
     />
   );
 }
 
 /** Keeps the focus while the reply is written, and gives it to the message field when it goes. */
-function Button({ disabled, onClick }: { disabled: boolean; onClick: () => Promise<void> }) {
+function Continue(props: Pick<ButtonProps, 'disabled' | 'onClick'>) {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     const { current } = button;
     return () => {
-      if (current && current === document.activeElement)
-        document.querySelector<HTMLElement>('.composer textarea')?.focus();
+      if (current && current === document.activeElement) focusComposer();
     };
   }, []);
   return (
-    <button
-      ref={button}
-      type="button"
-      class="button button-quiet button-small"
-      aria-disabled={disabled}
-      onClick={() => {
-        if (!disabled) void onClick();
-      }}
-    >
+    <Button ref={button} look="quiet" small {...props}>
       Continue
-    </button>
+    </Button>
   );
 }

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { focusIfLost } from '../components/focus-if-lost.ts';
+import { FileInput } from '../components/file-input.tsx';
 import { IconButton } from '../components/icon-button.tsx';
 import { messageOf, timeAgo } from '../format.ts';
 import { conversation, history, importConversation, refreshHistory, storageProblem } from './chat-state.ts';
@@ -13,6 +14,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   /** The last one deleted, while it can be restored. */
   const deleted = useSignal<Conversation | null>(null);
   const status = useRef<HTMLParagraphElement>(null);
+  const input = useRef<HTMLInputElement>(null);
   /** Runs `work` and shows its result or error. */
   const attempt = async (work: () => Promise<string | null>): Promise<void> => {
     deleted.value = null;
@@ -68,20 +70,15 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
         <Button small disabled={history.value.length === 0} onClick={() => void attempt(exportAll)}>
           Export as JSON
         </Button>
-        <label class="button button-small file-button">
+        <Button small onClick={() => input.current?.click()}>
           Import
-          <input
-            type="file"
-            class="visually-hidden"
-            accept="application/json,.json"
-            onChange={({ currentTarget }) => {
-              const [file] = currentTarget.files ?? [];
-              if (file) void attempt(() => importFile(file));
-              // Reset the input, so that the same file can be chosen again.
-              currentTarget.value = '';
-            }}
-          />
-        </label>
+        </Button>
+        <FileInput
+          ref={input}
+          aria-label="Import"
+          accept="application/json,.json"
+          onFiles={([file]) => file && void attempt(() => importFile(file))}
+        />
       </div>
       <div class="row">
         <p class="small quiet" role="status" tabIndex={-1} ref={status}>

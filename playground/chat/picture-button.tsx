@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks';
 import { seeingModels } from '../client/models.ts';
-import { Icon } from '../components/icon.tsx';
+import { FileInput } from '../components/file-input.tsx';
+import { IconButton } from '../components/icon-button.tsx';
 import { PICTURE_TYPES } from '../pictures/picture.ts';
 import { pictureProblem, takePictures } from './draft-pictures.ts';
 import { sendProblem } from './send.ts';
@@ -12,30 +13,17 @@ export function PictureButton() {
   const problem = pictureProblem.value;
   return (
     <>
-      <button
-        type="button"
+      <IconButton
         class={`icon-button ${problem === null ? '' : 'composer-unavailable'}`}
-        aria-label="Add pictures"
+        icon="picture"
+        label="Add pictures"
         title={problem ?? 'Add pictures. They can be pasted and dropped too'}
         onClick={() => {
           sendProblem.value = problem;
           if (problem === null) input.current?.click();
         }}
-      >
-        <Icon name="picture" />
-      </button>
-      <input
-        ref={input}
-        hidden
-        multiple
-        type="file"
-        accept={PICTURE_TYPES.join(',')}
-        onChange={({ currentTarget }) => {
-          takePictures(currentTarget.files);
-          // Reset the input, so that the same file can be chosen again.
-          currentTarget.value = '';
-        }}
       />
+      <FileInput ref={input} multiple accept={PICTURE_TYPES.join(',')} onFiles={takePictures} />
     </>
   );
 }

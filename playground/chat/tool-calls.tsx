@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { TextField } from '../components/field.tsx';
+import { Form } from '../components/form.tsx';
 import { prettyJson } from '../format.ts';
 import type { AssistantTurn } from './conversation.ts';
 import { answerTools, writing } from './send.ts';
@@ -8,14 +9,13 @@ import { Button } from '../components/button.tsx';
 /** Tool calls of the model. The user acts as the tool and types its result. */
 export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }) {
   const results = useSignal<Record<string, string>>({});
-  const submit = (event: Event): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void answerTools(
       turn.toolCalls.map(({ id, name }) => ({ toolCallId: id, name, content: results.value[id] ?? '' })),
     );
   };
   return (
-    <form class="tool-calls" onSubmit={submit}>
+    <Form class="tool-calls" onSubmit={submit}>
       {turn.toolCalls.map((call) => (
         <div key={call.id} class="tool-call">
           <p class="small">
@@ -40,6 +40,6 @@ export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }
           Send to the model
         </Button>
       )}
-    </form>
+    </Form>
   );
 }

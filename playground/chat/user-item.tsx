@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Form } from '../components/form.tsx';
 import { IconButton } from '../components/icon-button.tsx';
-import { isComposing, isSendKey } from '../components/keys.ts';
+import { isComposing, onSendKey } from '../components/keys.ts';
 import { count } from '../format.ts';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { Thumbnails } from '../pictures/thumbnails.tsx';
@@ -82,13 +83,7 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
     void say(text.value.trim(), pictures.value, turn.parent);
   };
   return (
-    <form
-      class="turn-editor"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form class="turn-editor" onSubmit={submit}>
       {pictures.value.length > 0 && (
         <Thumbnails
           pictures={pictures.value}
@@ -113,9 +108,7 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
             event.stopPropagation();
             onDone();
           }
-          if (!isSendKey(event)) return;
-          event.preventDefault();
-          submit();
+          onSendKey(submit)(event);
         }}
       />
       <div class="row">
@@ -126,6 +119,6 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
           Cancel
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -57,6 +57,9 @@ export async function choose(source: AddSource, name: string): Promise<void> {
   });
 }
 
+export const chooseFiles = (files: File[]): Promise<void> =>
+  choose(files, files.map(({ name }) => name).join(', '));
+
 /** Shows a repository's models, or directly the named one. */
 export async function lookUp(wanted: HubFile): Promise<void> {
   if (wanted.file) return choose(wanted, wanted.file);

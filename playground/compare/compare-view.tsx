@@ -3,7 +3,9 @@ import '../chat/chat.css';
 import { signal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { useGrowWithText } from '../components/grow-with-text.ts';
-import { isSendKey } from '../components/keys.ts';
+import { onSendKey } from '../components/keys.ts';
+import { Form } from '../components/form.tsx';
+import { PageHead } from '../components/page-head.tsx';
 import { SendButton } from '../components/send-button.tsx';
 import { useStopOnEscape } from '../components/use-stop-on-escape.ts';
 import { CompareColumn } from './compare-column.tsx';
@@ -15,17 +17,15 @@ export function CompareView() {
   const input = useRef<HTMLTextAreaElement>(null);
   useGrowWithText(input, prompt.value);
   useStopOnEscape(stopAll);
-  const submit = (event: Event): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (prompt.value.trim() && !working.value) void ask(prompt.value.trim());
   };
   return (
     <div class="page compare">
-      <header class="page-head">
-        <h1>Compare</h1>
-        <p>One prompt to two models, or to one with two settings. Both run at once, on this device.</p>
-      </header>
-      <form class="composer" onSubmit={submit}>
+      <PageHead title="Compare">
+        One prompt to two models, or to one with two settings. Both run at once, on this device.
+      </PageHead>
+      <Form class="composer" onSubmit={submit}>
         <textarea
           ref={input}
           rows={1}
@@ -34,9 +34,7 @@ export function CompareView() {
           placeholder="Ask both"
           value={prompt}
           onInput={({ currentTarget }) => (prompt.value = currentTarget.value)}
-          onKeyDown={(event) => {
-            if (isSendKey(event)) submit(event);
-          }}
+          onKeyDown={onSendKey(submit)}
         />
         <SendButton
           label="Ask both"
@@ -45,7 +43,7 @@ export function CompareView() {
           busy={working.value}
           onStop={stopAll}
         />
-      </form>
+      </Form>
       <div class="compare-columns">
         {sides.map((side) => (
           <CompareColumn key={side.name} side={side} />

@@ -11,7 +11,7 @@ export interface Run<T> {
   busy: Signal<AbortController | null>;
   problem: Signal<string | null>;
   result: Signal<T | null>;
-  start(event?: Event): Promise<void>;
+  start: () => Promise<void>;
 }
 
 /** State of a form that sends one request at a time. `done` is the announcement of its result. */
@@ -22,8 +22,7 @@ export function useRun<T>(
   const busy = useSignal<AbortController | null>(null);
   const problem = useSignal<string | null>(null);
   const result = useSignal<T | null>(null);
-  const start = async (event?: Event): Promise<void> => {
-    event?.preventDefault();
+  const start = async (): Promise<void> => {
     const controller = new AbortController();
     busy.value = controller;
     problem.value = null;

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { Icon } from './icon.tsx';
+import { IconButton } from './icon-button.tsx';
 
 /** How long Stop ignores presses, such as the second press of a double click on Send. */
 const DOUBLE_CLICK_MS = 400;
@@ -21,19 +21,15 @@ export function SendButton({ label, stopLabel, disabled, busy, onStop }: Props) 
     if (performance.now() - (sentAt.current ?? 0) > DOUBLE_CLICK_MS) onStop();
   };
   return busy ? (
-    <button type="button" class="composer-button" aria-label={stopLabel} title="Stop (Esc)" onClick={stop}>
-      <Icon name="stop" />
-    </button>
+    <IconButton class="composer-button" icon="stop" label={stopLabel} title="Stop (Esc)" onClick={stop} />
   ) : (
-    // Not `disabled`, which would take the focus from it once its message is sent.
-    <button
-      type="submit"
+    <IconButton
       class="composer-button"
-      aria-label={label}
+      type="submit"
+      icon="send"
+      label={label}
       title="Send (Enter)"
-      aria-disabled={disabled}
-    >
-      <Icon name="send" />
-    </button>
+      disabled={disabled}
+    />
   );
 }

@@ -12,6 +12,8 @@ import { type Draft, draft, isComplete, toQuestion } from './drafts.ts';
 import { EXAMPLES } from './examples.ts';
 import { QuestionEditor } from './question-editor.tsx';
 import { Button } from '../components/button.tsx';
+import { Form } from '../components/form.tsx';
+import { PageHead } from '../components/page-head.tsx';
 
 export function DecideView() {
   const model = useSignal(EMBEDDING_MODEL);
@@ -29,10 +31,9 @@ export function DecideView() {
   const ready = text.value.trim() !== '' && drafts.value.length > 0 && drafts.value.every(isComplete);
   return (
     <div class="page" data-hue={hueOf(model.value)}>
-      <header class="page-head">
-        <h1>Decide</h1>
-        <p>Typed questions about a text, answered with probabilities. Nothing is generated.</p>
-      </header>
+      <PageHead title="Decide">
+        Typed questions about a text, answered with probabilities. Nothing is generated.
+      </PageHead>
       <div class="row" role="group" aria-label="Examples">
         <span class="small quiet" aria-hidden="true">
           Examples
@@ -52,7 +53,7 @@ export function DecideView() {
           </Button>
         ))}
       </div>
-      <form class="card stack" onSubmit={(event) => void run.start(event)}>
+      <Form class="card stack" onSubmit={run.start}>
         <SelectField
           label="Model"
           {...edits(model)}
@@ -91,16 +92,11 @@ export function DecideView() {
             `${plural(decided.tokens, 'token')}${decided.ms === null ? '' : ` · ${duration(decided.ms)}`}`
           }
         >
-          <button
-            type="button"
-            class="button"
-            ref={adder}
-            onClick={() => (drafts.value = [...drafts.value, draft('choice')])}
-          >
+          <Button ref={adder} onClick={() => (drafts.value = [...drafts.value, draft('choice')])}>
             Add a question
-          </button>
+          </Button>
         </RunRow>
-      </form>
+      </Form>
       {decided?.questions.map((question, index) => {
         const answer = decided.answers[index];
         return answer && <AnswerCard key={index} question={question} answer={answer} isFirst={index === 0} />;

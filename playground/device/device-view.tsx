@@ -8,23 +8,16 @@ import { GpuDetails } from './gpu-details.tsx';
 import { meaning } from './meaning.ts';
 import { SpeedTest } from './speed-test.tsx';
 import { Fact } from '../components/fact.tsx';
+import { PageHead } from '../components/page-head.tsx';
 import { Card } from '../components/card.tsx';
 
 export function DeviceView() {
   const facts = useSignal<DeviceFacts | null>(null);
-  useEffect(() => {
-    const find = async (): Promise<void> => {
-      facts.value = await findDevice();
-    };
-    void find();
-  }, []);
+  useEffect(() => void findDevice().then((found) => (facts.value = found)), []);
   const found = facts.value;
   return (
     <div class="page">
-      <header class="page-head">
-        <h1>Device</h1>
-        <p>What this browser offers to a model, and what that means for it.</p>
-      </header>
+      <PageHead title="Device">What this browser offers to a model, and what that means for it.</PageHead>
       {!found ? (
         <p class="quiet">Looking…</p>
       ) : (

@@ -5,6 +5,7 @@ import { ReplyStatsLine } from '../chat/reply-stats-line.tsx';
 import { streamReplies } from '../chat/stream-replies.ts';
 import { downloads, loadFor } from '../client/downloads.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
+import { Form } from '../components/form.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
 
@@ -22,12 +23,7 @@ export function SpeedTest() {
   const isBusy = run.busy.value !== null;
   const stats = isBusy ? null : run.result.value;
   return (
-    <form
-      class="card stack"
-      data-hue={hueOf(model.value)}
-      aria-labelledby="speed-title"
-      onSubmit={(event) => void run.start(event)}
-    >
+    <Form class="card stack" data-hue={hueOf(model.value)} aria-labelledby="speed-title" onSubmit={run.start}>
       <h2 id="speed-title">Speed</h2>
       <div class="row">
         <ModelSelect
@@ -48,7 +44,7 @@ export function SpeedTest() {
           <ReplyStatsLine stats={{ ...stats, tokensPerSecond: null }} />
         </>
       )}
-    </form>
+    </Form>
   );
 }
 

@@ -2,6 +2,8 @@ import './embeddings.css';
 import { EMBEDDING_MODEL } from '../client/models.ts';
 import { chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { edits, TextField } from '../components/field.tsx';
+import { Form } from '../components/form.tsx';
+import { PageHead } from '../components/page-head.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
 import { bytes, count, duration, plural } from '../format.ts';
 import { embed } from './embed.ts';
@@ -25,14 +27,11 @@ export function EmbeddingsView() {
   const hasTable = embedded !== null && embedded.texts.length <= MATRIX_MOST;
   return (
     <div class="page" data-hue="jade">
-      <header class="page-head">
-        <h1>Embeddings</h1>
-        <p>
-          {EMBEDDING_MODEL} turns texts into vectors: texts that mean the same lie close together.
-          {variant && ` ${bytes(weightBytes(variant))} of weights.`}
-        </p>
-      </header>
-      <form class="card stack" onSubmit={(event) => void run.start(event)}>
+      <PageHead title="Embeddings">
+        {EMBEDDING_MODEL} turns texts into vectors: texts that mean the same lie close together.
+        {variant && ` ${bytes(weightBytes(variant))} of weights.`}
+      </PageHead>
+      <Form class="card stack" onSubmit={run.start}>
         <TextField
           label="Texts"
           rows={8}
@@ -50,7 +49,7 @@ export function EmbeddingsView() {
             `${plural(embedded.texts.length, 'vector')} of ${embedded.vectors[0]?.length ?? 0} · ${plural(embedded.tokens, 'token')}${embedded.ms === null ? '' : ` · ${duration(embedded.ms)}`}`
           }
         />
-      </form>
+      </Form>
       {embedded && (
         <>
           <SearchBox embedded={embedded} />

@@ -5,6 +5,7 @@ import { CheckField, edits, NumberField, SelectField, TextField } from '../compo
 import { attempt, refreshKeys } from './key-list.ts';
 import type { NewKey } from './new-key-dialog.tsx';
 import { Button } from '../components/button.tsx';
+import { Form } from '../components/form.tsx';
 
 const DAY = 24 * 60 * 60 * 1000;
 const EXPIRIES = [
@@ -23,8 +24,7 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
   const inFlight = useSignal<number | null>(null);
   const deviceOnly = useSignal(false);
 
-  const issue = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const issue = async (): Promise<void> => {
     const name = label.value.trim();
     const issued = await attempt(async () => {
       const { keys } = await handle;
@@ -46,7 +46,7 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
     await refreshKeys();
   };
   return (
-    <form class="card stack" aria-label="Issue a key" onSubmit={(event) => void issue(event)}>
+    <Form class="card stack" aria-label="Issue a key" onSubmit={issue}>
       <div class="issue-main">
         <TextField label="Application" placeholder="Notes app" {...edits(label)} />
         <SelectField label="Expires" options={EXPIRIES} {...edits(expiry)} />
@@ -76,6 +76,6 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
           ))}
         </fieldset>
       </details>
-    </form>
+    </Form>
   );
 }

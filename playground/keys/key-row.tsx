@@ -1,8 +1,7 @@
-import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import type { KeyInfo } from '../../src/index.ts';
 import { handle } from '../client/localtext.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { count, timeAgo } from '../format.ts';
 import { attempt, refreshKeys } from './key-list.ts';
@@ -10,7 +9,6 @@ import type { NewKey } from './new-key-dialog.tsx';
 import { Button } from '../components/button.tsx';
 
 export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: NewKey) => void }) {
-  const confirming = useSignal(false);
   const active = info.state === 'active';
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -20,7 +18,6 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
     await refreshKeys();
   };
   const revoke = async (): Promise<void> => {
-    confirming.value = false;
     await attempt(async () => (await handle).keys.revoke(info.id));
     await refreshKeys();
     focusIfLost(heading.current);
@@ -39,20 +36,16 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
           <Button small onClick={() => void rotate()}>
             Rotate<span class="visually-hidden"> {info.label}</span>
           </Button>
-          <Button small look="danger" onClick={() => (confirming.value = true)}>
-            Revoke<span class="visually-hidden"> {info.label}</span>
-          </Button>
+          <ConfirmButton
+            small
+            look="danger"
+            action="Revoke"
+            name={info.label}
+            onConfirm={() => void revoke()}
+          >
+            Its next request is refused, in every tab. This cannot be taken back.
+          </ConfirmButton>
         </div>
-      )}
-      {confirming.value && (
-        <ConfirmDialog
-          title={`Revoke ${info.label}?`}
-          action="Revoke"
-          onConfirm={() => void revoke()}
-          onClose={() => (confirming.value = false)}
-        >
-          Its next request is refused, in every tab. This cannot be taken back.
-        </ConfirmDialog>
       )}
     </li>
   );

@@ -8,6 +8,7 @@ import { IssueForm } from './issue-form.tsx';
 import { KeyRow } from './key-row.tsx';
 import { NewKeyDialog, type NewKey } from './new-key-dialog.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
+import { PageHead } from '../components/page-head.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 
 export function KeysView() {
@@ -30,15 +31,12 @@ export function KeysView() {
   };
   return (
     <div class="page">
-      <header class="page-head">
-        <h1>Keys</h1>
-        <p>
-          Every request to <code>/v1</code> carries a key. A key for each application distinguishes
-          applications, meters them, and keeps their code as it would be against a real server. Keys are not a
-          security boundary: scripts of this origin can read the key store. It has the hashes of the keys that
-          are issued here, and the playground’s own key.
-        </p>
-      </header>
+      <PageHead title="Keys">
+        Every request to <code>/v1</code> carries a key. A key for each application distinguishes
+        applications, meters them, and keeps their code as it would be against a real server. Keys are not a
+        security boundary: scripts of this origin can read the key store. It has the hashes of the keys that
+        are issued here, and the playground’s own key.
+      </PageHead>
       <IssueForm onIssued={show} />
       {keysProblem.value !== null && <ErrorText alert small={false} text={keysProblem.value} />}
       <section class="stack" aria-labelledby="keys-issued">

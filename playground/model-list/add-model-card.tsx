@@ -7,7 +7,7 @@ import {
   hubOffers,
   reading,
   refreshAddedModels,
-  choose,
+  chooseFiles,
   lookUp,
   sourceText,
 } from '../client/added-models.ts';
@@ -18,6 +18,7 @@ import { SourceForm } from './source-form.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 import { hubAllowed } from '../client/catalog-settings.ts';
 import { parseSource } from './parse-source.ts';
+import { Card } from '../components/card.tsx';
 import { Button } from '../components/button.tsx';
 
 /** Adds a user's model: a file (by button, drag and drop or paste), a repository of the hub, or a URL. */
@@ -36,8 +37,7 @@ export function AddModelCard() {
     return () => document.removeEventListener('paste', onPaste);
   }, []);
   return (
-    <section class={`card stack drop-zone ${overClass}`} aria-labelledby="add-model-title" {...handlers}>
-      <h2 id="add-model-title">Your own model</h2>
+    <Card title="Your own model" class={`drop-zone ${overClass}`} {...handlers}>
       {addError.value !== null && <ErrorText alert small={false} text={addError.value} />}
       {addNote.value !== null && <p class="small">{addNote.value}</p>}
       {chosen ? (
@@ -55,7 +55,7 @@ export function AddModelCard() {
           </Button>
         </div>
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -69,7 +69,7 @@ function takeTransfer(transfer: DataTransfer): boolean {
   }
   const files = [...transfer.files];
   if (files.length > 0) {
-    void choose(files, files.map(({ name }) => name).join(', '));
+    void chooseFiles(files);
     return true;
   }
   const text = transfer.getData('text/plain');

@@ -7,7 +7,8 @@ import {
   saveAdded,
   savedShare,
 } from '../client/manage-added.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
+import { Form } from '../components/form.tsx';
 import { TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
@@ -17,10 +18,12 @@ import { Button } from '../components/button.tsx';
 /** What can be done with a model that the user added. */
 export function AddedModelActions({ id }: { id: string }) {
   const name = useSignal<string | null>(null);
-  const confirming = useSignal(false);
   const area = useKeptFocus<HTMLDivElement>();
   const error = addedModelError.value;
   const saved = savedShare.value[id];
+  const rename = async (): Promise<void> => {
+    if (await renameAdded(id, name.value?.trim() ?? '')) name.value = null;
+  };
   const hidden = <span class="visually-hidden"> {id}</span>;
   return (
     <div class="stack" tabIndex={-1} ref={area} role="group" aria-label={`Manage ${id}`}>
@@ -34,19 +37,12 @@ export function AddedModelActions({ id }: { id: string }) {
               Save as a file{hidden}
             </Button>
           )}
-          <Button small look="danger" onClick={() => (confirming.value = true)}>
-            Remove{hidden}
-          </Button>
+          <ConfirmButton small look="danger" action="Remove" name={id} onConfirm={() => void removeAdded(id)}>
+            Its files are deleted from this browser. To use it again, add it again.
+          </ConfirmButton>
         </div>
       ) : (
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const to = name.value?.trim() ?? '';
-            void renameAdded(id, to).then((renamed) => renamed && (name.value = null));
-          }}
-        >
+        <Form class="stack" onSubmit={rename}>
           <TextField
             label="New id"
             value={name.value}
@@ -61,7 +57,7 @@ export function AddedModelActions({ id }: { id: string }) {
               Cancel
             </Button>
           </div>
-        </form>
+        </Form>
       )}
       {saved !== undefined && (
         <div class="row">
@@ -72,19 +68,6 @@ export function AddedModelActions({ id }: { id: string }) {
         </div>
       )}
       {saved !== undefined && <ProgressBar label={`Saving ${id}`} value={saved} max={1} />}
-      {confirming.value && (
-        <ConfirmDialog
-          title={`Remove ${id}?`}
-          action="Remove"
-          onClose={() => (confirming.value = false)}
-          onConfirm={() => {
-            confirming.value = false;
-            void removeAdded(id);
-          }}
-        >
-          Its files are deleted from this browser. To use it again, add it again.
-        </ConfirmDialog>
-      )}
       {error?.id === id && <ErrorText alert text={error.message} />}
     </div>
   );

@@ -8,21 +8,19 @@ import { VectorFacts } from './vector-facts.tsx';
 import { useFocus } from './use-focus.ts';
 import { Fact } from '../components/fact.tsx';
 import { Button } from '../components/button.tsx';
+import { Form } from '../components/form.tsx';
 
 /** Facts from a chosen file's header, and the form to add the model. */
 export function ChosenModelForm({ chosen: { source, details, progress } }: { chosen: ChosenModel }) {
   const form = useFocus<HTMLFormElement>();
   const id = useSignal(details.suggestedId);
   return (
-    <form
+    <Form
       ref={form}
       tabIndex={-1}
       class="stack"
       aria-label={details.name}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void addChosen(id.value.trim());
-      }}
+      onSubmit={() => addChosen(id.value.trim())}
     >
       <dl class="facts">
         <Fact name="Model">
@@ -78,7 +76,7 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
           {progress ? 'Stop' : 'Cancel'}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -4,6 +4,7 @@ import { cancelChosen, choose, reading } from '../client/added-models.ts';
 import { bytes } from '../format.ts';
 import { useFocus } from './use-focus.ts';
 import { Button } from '../components/button.tsx';
+import { Form } from '../components/form.tsx';
 
 /** The most common quantization: small for its quality. */
 const USUAL = 'Q4_K_M';
@@ -20,15 +21,12 @@ export function HubOffers({ offers }: { offers: readonly HubOffer[] }) {
   const form = useFocus<HTMLFormElement>();
   const { hub = '', revision = '' } = offers[0] ?? {};
   return (
-    <form
+    <Form
       ref={form}
       tabIndex={-1}
       class="stack"
       aria-label={`Models of ${hub}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (chosen) void choose(chosen, `${hub} ${chosen.file}`);
-      }}
+      onSubmit={() => chosen && choose(chosen, `${hub} ${chosen.file}`)}
     >
       <fieldset class="offers">
         <legend>
@@ -62,6 +60,6 @@ export function HubOffers({ offers }: { offers: readonly HubOffer[] }) {
           Back
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -9,18 +9,16 @@ import { HubCard } from './hub-card.tsx';
 import { ModelCard } from './model-card.tsx';
 import { StorageCard } from './storage-card.tsx';
 import { VisionCard } from './vision-card.tsx';
+import { PageHead } from '../components/page-head.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 
 export function ModelsView() {
   useEffect(() => void refreshModels(), []);
   return (
     <div class="page">
-      <header class="page-head">
-        <h1>Models</h1>
-        <p>
-          What <code>GET /v1/models</code> answers here. Weights are downloaded once and kept in this browser.
-        </p>
-      </header>
+      <PageHead title="Models">
+        What <code>GET /v1/models</code> answers here. Weights are downloaded once and kept in this browser.
+      </PageHead>
       {modelsError.value !== null && <ErrorText alert small={false} text={modelsError.value} />}
       {modelIds.value.length === 0 && modelsError.value === null && <p class="quiet">Asking…</p>}
       <ul class="model-cards">

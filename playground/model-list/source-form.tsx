@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
-import { choose, lookUp, reading, sourceText } from '../client/added-models.ts';
+import { choose, chooseFiles, lookUp, reading, sourceText } from '../client/added-models.ts';
 import { setAndReload, hubAllowed } from '../client/catalog-settings.ts';
+import { FileInput } from '../components/file-input.tsx';
+import { Form } from '../components/form.tsx';
 import { TextField } from '../components/field.tsx';
 import { parseSource } from './parse-source.ts';
 import { Button } from '../components/button.tsx';
@@ -34,26 +36,8 @@ export function SourceForm() {
       <div class="row">
         <Button onClick={() => input.current?.click()}>Choose a GGUF file…</Button>
       </div>
-      <input
-        ref={input}
-        hidden
-        type="file"
-        accept=".gguf"
-        multiple
-        onChange={({ currentTarget }) => {
-          const files = [...(currentTarget.files ?? [])];
-          if (files.length > 0) void choose(files, files.map(({ name }) => name).join(', '));
-          // Reset the input, so that the same file can be chosen again.
-          currentTarget.value = '';
-        }}
-      />
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
+      <FileInput ref={input} accept=".gguf" multiple onFiles={(files) => void chooseFiles(files)} />
+      <Form class="stack" onSubmit={submit}>
         <TextField
           label="Or from the model hub, or a URL"
           value={sourceText.value}
@@ -93,7 +77,7 @@ export function SourceForm() {
             </Button>
           </div>
         )}
-      </form>
+      </Form>
     </>
   );
 }

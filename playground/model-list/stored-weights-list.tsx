@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { StoredVariant } from '../../src/index.ts';
 import { downloads } from '../client/downloads.ts';
@@ -8,11 +7,10 @@ import {
   storedWeights,
   storedWeightsError,
 } from '../client/stored-weights.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { bytes } from '../format.ts';
 import { ErrorText } from '../components/error-text.tsx';
-import { Button } from '../components/button.tsx';
 
 /** Lists the weights stored in this browser, each with a Delete button. */
 export function StoredWeightsList() {
@@ -53,10 +51,6 @@ interface Props extends StoredVariant {
 }
 
 function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUse, onDelete }: Props) {
-  const confirming = useSignal(false);
-  const close = (): void => {
-    confirming.value = false;
-  };
   return (
     <li class="row row-between">
       <span>
@@ -71,22 +65,9 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
           {inUse && ', in use'}
         </span>
       </span>
-      <Button look="quiet" onClick={() => (confirming.value = true)}>
-        Delete<span class="visually-hidden"> {variant}</span>
-      </Button>
-      {confirming.value && (
-        <ConfirmDialog
-          title={`Delete ${variant}?`}
-          action="Delete"
-          onClose={close}
-          onConfirm={() => {
-            close();
-            onDelete();
-          }}
-        >
-          {bytes(storedBytes)} are deleted from this browser. {consequence(variant, state)}
-        </ConfirmDialog>
-      )}
+      <ConfirmButton look="quiet" action="Delete" name={variant} onConfirm={onDelete}>
+        {bytes(storedBytes)} are deleted from this browser. {consequence(variant, state)}
+      </ConfirmButton>
     </li>
   );
 }

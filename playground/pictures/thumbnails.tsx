@@ -1,6 +1,6 @@
 import './thumbnails.css';
 import { useEffect, useState } from 'preact/hooks';
-import { Icon } from '../components/icon.tsx';
+import { IconButton } from '../components/icon-button.tsx';
 import type { Picture } from './picture.ts';
 
 interface Props {
@@ -18,15 +18,13 @@ export function Thumbnails({ pictures, onRemove }: Props) {
           <li key={picture.blob}>
             <Thumbnail blob={picture.blob} alt={label} />
             {onRemove && (
-              <button
-                type="button"
+              <IconButton
                 class="thumbnail-remove"
-                aria-label={`Remove ${label}`}
+                icon="close"
+                label={`Remove ${label}`}
                 title="Remove"
                 onClick={() => onRemove(picture)}
-              >
-                <Icon name="close" />
-              </button>
+              />
             )}
           </li>
         );

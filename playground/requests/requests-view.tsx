@@ -1,5 +1,6 @@
 import './requests.css';
 import { useSignal } from '@preact/signals';
+import { PageHead } from '../components/page-head.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { plural } from '../format.ts';
@@ -17,14 +18,11 @@ export function RequestsView() {
   const log = requestLog.value;
   const open = log.find(({ id, requestId }) => id === openId.value || requestId === openId.value);
   return (
-    <div class="page requests" tabIndex={-1} ref={page}>
-      <header class="page-head">
-        <h1>Requests</h1>
-        <p>
-          Every request to <code>/v1</code> of this origin, from any tab, while this page is open. The list is
-          kept in this page only.
-        </p>
-      </header>
+    <div class="page" tabIndex={-1} ref={page}>
+      <PageHead title="Requests">
+        Every request to <code>/v1</code> of this origin, from any tab, while this page is open. The list is
+        kept in this page only.
+      </PageHead>
       {log.length === 0 ? (
         <p class="card quiet">No request yet. Chat, or ask /v1 from an application in another tab.</p>
       ) : (

@@ -1,4 +1,4 @@
-import { Icon } from '../components/icon.tsx';
+import { IconButton } from '../components/icon-button.tsx';
 import { signal } from '@preact/signals';
 import { read, write } from '../preferences.ts';
 
@@ -23,9 +23,5 @@ const LABELS = { auto: 'as the system', light: 'light', dark: 'dark' } as const;
 
 export function ThemeButton() {
   const label = `Theme: ${LABELS[theme.value]}`;
-  return (
-    <button type="button" class="icon-button" aria-label={label} title={label} onClick={nextTheme}>
-      <Icon name={theme.value} />
-    </button>
-  );
+  return <IconButton icon={theme.value} label={label} onClick={nextTheme} />;
 }

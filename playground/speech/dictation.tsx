@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { loadFor } from '../client/downloads.ts';
+import { PlainButton } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { problemOf } from '../problem.ts';
 import { LevelMeter } from './level-meter.tsx';
@@ -68,21 +69,19 @@ export function Dictation({ model, onText, onProblem }: Props) {
   if (!canRecord()) return null;
   if (isWriting) {
     return (
-      <button
-        type="button"
-        class="dictation dictation-writing"
+      <PlainButton
+        class="dictation"
         aria-label="Cancel the transcription"
         title="Cancel (Esc)"
         onClick={cancel}
       >
         <WaitingDots />
-      </button>
+      </PlainButton>
     );
   }
   if (phase === 'recording') {
     return (
-      <button
-        type="button"
+      <PlainButton
         class="dictation dictation-recording"
         aria-label="Stop recording"
         title="Stop, and insert the text (Esc cancels)"
@@ -90,12 +89,11 @@ export function Dictation({ model, onText, onProblem }: Props) {
       >
         <LevelMeter recorder={recorder} />
         <Icon name="stop" />
-      </button>
+      </PlainButton>
     );
   }
   return (
-    <button
-      type="button"
+    <PlainButton
       class="dictation"
       aria-label="Dictate"
       title="Dictate: what you say is transcribed on this device"
@@ -106,6 +104,6 @@ export function Dictation({ model, onText, onProblem }: Props) {
       }}
     >
       <Icon name="speech" />
-    </button>
+    </PlainButton>
   );
 }

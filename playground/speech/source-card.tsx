@@ -12,15 +12,18 @@ import { problem, takeFile, takeRecording, takeSample, tryAgain } from './speech
 import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
 import { ErrorText } from '../components/error-text.tsx';
+import { Card } from '../components/card.tsx';
+import { FileInput } from '../components/file-input.tsx';
 import { Button } from '../components/button.tsx';
 import { bytes } from '../format.ts';
 import { SpeechSetup } from './speech-setup.tsx';
 
 /** Card for the source of sound: a file, dropped or chosen, or the microphone. */
 export function SourceCard() {
-  const { handlers, overClass } = useDrop(({ files: [file] }) => {
+  const takeFirst = ([file]: Iterable<File>): void => {
     if (file) void takeFile(file);
-  });
+  };
+  const { handlers, overClass } = useDrop(({ files }) => takeFirst(files));
   const input = useRef<HTMLInputElement>(null);
   const recorder = useMemo(() => new Recorder((samples) => void takeRecording(samples)), []);
   useEffect(() => () => recorder.cancel(), [recorder]);
@@ -28,8 +31,7 @@ export function SourceCard() {
   useEscape(phase !== 'idle', () => recorder.cancel());
   const failure = recorder.problem.value ?? problem.value;
   return (
-    <section class={`card stack drop-zone ${overClass}`} aria-labelledby="source-title" {...handlers}>
-      <h2 id="source-title">Transcribe</h2>
+    <Card title="Transcribe" class={`drop-zone ${overClass}`} {...handlers}>
       <p class="small">
         Drop a file here (flac, mp3, mp4, m4a, ogg, wav or webm), choose one, or record. It is sent nowhere.
       </p>
@@ -62,24 +64,13 @@ export function SourceCard() {
           </>
         )}
       </div>
-      <input
-        ref={input}
-        hidden
-        type="file"
-        accept="audio/*,video/mp4,video/webm"
-        onChange={({ currentTarget }) => {
-          const [file] = currentTarget.files ?? [];
-          if (file) void takeFile(file);
-          // Reset the input, so that the same file can be chosen again.
-          currentTarget.value = '';
-        }}
-      />
+      <FileInput ref={input} accept="audio/*,video/mp4,video/webm" onFiles={takeFirst} />
       {speechModel.value !== null && (
         <LoadCard model={speechModel.value} onRetry={() => problem.value !== null && void tryAgain()} />
       )}
       {failure !== null && <ErrorText alert text={failure} model={speechModel.value} />}
       <SpeechSetup />
-    </section>
+    </Card>
   );
 }
 

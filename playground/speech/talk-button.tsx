@@ -1,4 +1,4 @@
-import { Icon } from '../components/icon.tsx';
+import { IconButton } from '../components/icon-button.tsx';
 import { canRecord } from './recorder.ts';
 import { startTalk, stopTalk, talkPhase, type Ask } from './talk.ts';
 
@@ -14,14 +14,12 @@ export function TalkButton({ model, ask, onProblem }: Props) {
   if (!canRecord()) return null;
   const isOn = talkPhase.value !== 'off';
   return (
-    <button
-      type="button"
+    <IconButton
       class={`dictation ${isOn ? 'dictation-recording' : ''}`}
-      aria-label={isOn ? 'End the conversation by voice' : 'Talk'}
+      icon={isOn ? 'stop' : 'talk'}
+      label={isOn ? 'End the conversation by voice' : 'Talk'}
       title={isOn ? 'End (Esc)' : 'Talk: what you say is sent, and the reply is spoken'}
       onClick={() => (isOn ? stopTalk() : void startTalk(model, ask, onProblem))}
-    >
-      <Icon name={isOn ? 'stop' : 'talk'} />
-    </button>
+    />
   );
 }
