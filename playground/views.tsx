@@ -1,82 +1,45 @@
 import type { ComponentType } from 'preact';
-import type { IconName } from './components/icon.tsx';
 import { ChatView } from './chat/chat-view.tsx';
-import { lazyView } from './components/lazy-view.tsx';
+import type { IconName } from './components/icon.tsx';
+import { lazy } from './components/lazy.tsx';
 
 export interface View {
-  name: string;
+  /** First segment of the hash, and name of the icon. */
+  name: IconName;
   title: string;
-  icon: IconName;
   component: ComponentType;
-  /** Whether the view has a separate tab on a narrow screen; other views are under "More". */
-  primary: boolean;
 }
 
-export const CHAT: View = {
-  name: 'chat',
-  title: 'Chat',
-  icon: 'chat',
-  // Part of the first paint: the others are loaded when they are shown.
-  component: ChatView,
-  primary: true,
-};
+/** Part of the first paint. The others are loaded when they are shown. */
+export const CHAT: View = { name: 'chat', title: 'Chat', component: ChatView };
+
+const lazyView = (name: IconName, title: string, load: () => Promise<ComponentType>): View => ({
+  name,
+  title,
+  component: lazy(load, Opening),
+});
+
+function Opening({ error }: { error?: string }) {
+  if (error === undefined) return <p class="quiet view-loading">Opening…</p>;
+  return (
+    <p role="alert" class="error-text">
+      This view could not be opened: {error}. Reload the page to try again.
+    </p>
+  );
+}
 
 export const VIEWS: readonly View[] = [
   CHAT,
-  {
-    name: 'compare',
-    title: 'Compare',
-    icon: 'compare',
-    component: lazyView(async () => (await import('./compare/compare-view.tsx')).CompareView),
-    primary: true,
-  },
-  {
-    name: 'embeddings',
-    title: 'Embeddings',
-    icon: 'embeddings',
-    component: lazyView(async () => (await import('./embeddings/embeddings-view.tsx')).EmbeddingsView),
-    primary: false,
-  },
-  {
-    name: 'decide',
-    title: 'Decide',
-    icon: 'decide',
-    component: lazyView(async () => (await import('./decide/decide-view.tsx')).DecideView),
-    primary: false,
-  },
-  {
-    name: 'speech',
-    title: 'Speech',
-    icon: 'speech',
-    component: lazyView(async () => (await import('./speech/speech-view.tsx')).SpeechView),
-    primary: false,
-  },
-  {
-    name: 'models',
-    title: 'Models',
-    icon: 'models',
-    component: lazyView(async () => (await import('./model-list/models-view.tsx')).ModelsView),
-    primary: true,
-  },
-  {
-    name: 'keys',
-    title: 'Keys',
-    icon: 'keys',
-    component: lazyView(async () => (await import('./keys/keys-view.tsx')).KeysView),
-    primary: false,
-  },
-  {
-    name: 'requests',
-    title: 'Requests',
-    icon: 'requests',
-    component: lazyView(async () => (await import('./requests/requests-view.tsx')).RequestsView),
-    primary: true,
-  },
-  {
-    name: 'device',
-    title: 'Device',
-    icon: 'device',
-    component: lazyView(async () => (await import('./device/device-view.tsx')).DeviceView),
-    primary: false,
-  },
+  lazyView('compare', 'Compare', async () => (await import('./compare/compare-view.tsx')).CompareView),
+  lazyView(
+    'embeddings',
+    'Embeddings',
+    async () => (await import('./embeddings/embeddings-view.tsx')).EmbeddingsView,
+  ),
+  lazyView('decide', 'Decide', async () => (await import('./decide/decide-view.tsx')).DecideView),
+  lazyView('speech', 'Speech', async () => (await import('./speech/speech-view.tsx')).SpeechView),
+  lazyView('models', 'Models', async () => (await import('./model-list/models-view.tsx')).ModelsView),
+  lazyView('keys', 'Keys', async () => (await import('./keys/keys-view.tsx')).KeysView),
+  lazyView('requests', 'Requests', async () => (await import('./requests/requests-view.tsx')).RequestsView),
+  lazyView('device', 'Device', async () => (await import('./device/device-view.tsx')).DeviceView),
 ];

@@ -92,9 +92,9 @@ export function ChatView() {
         <div class="chat-foot">
           <UnloadNote model={model} />
           {!empty && <LoadCard model={model} onRetry={askAgain} />}
-          {speechModel.value !== null && <LoadCard model={speechModel.value} />}
-          {sendProblem.value !== null && <ErrorText alert text={sendProblem.value} />}
-          {storageProblem.value !== null && <ErrorText alert text={storageProblem.value} />}
+          <LoadCard model={speechModel.value} />
+          <ErrorText alert text={sendProblem.value} />
+          <ErrorText alert text={storageProblem.value} />
           <TalkBarSlot />
           <Composer />
         </div>

@@ -1,4 +1,5 @@
 import type { Signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import {
   CheckField,
   membersOf,
@@ -58,82 +59,77 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
         options={EFFORTS}
         {...edits('reasoning')}
       />
-      <details>
-        <summary>Stop, penalties, choices</summary>
-        <div class="settings-group">
+      <Group title="Stop, penalties, choices">
+        <TextField
+          label="Stop sequences"
+          rows={2}
+          code
+          hint="One a line; \n stands for a line break."
+          {...edits('stop')}
+        />
+        <RangeField label="Presence penalty" min={-2} max={2} step={0.1} {...edits('presencePenalty')} />
+        <RangeField
+          label="Frequency penalty"
+          min={-2}
+          max={2}
+          step={0.1}
+          {...edits('frequencyPenalty')}
+          value={value.frequencyPenalty ?? ownPenalty(value.model)}
+        />
+        <RangeField label="Choices (n)" min={1} max={4} step={1} {...edits('choices')} />
+      </Group>
+      <Group title="Probabilities">
+        <CheckField label="Ask for log probabilities" {...edits('logprobs')} />
+        {value.logprobs && (
+          <RangeField label="Alternatives" min={0} max={10} step={1} {...edits('topLogprobs')} />
+        )}
+        <TextField
+          label="Logit bias"
+          code
+          placeholder='{"198": -100}'
+          hint="JSON: token id to a bias from -100 to 100."
+          error={jsonError(value.logitBias)}
+          {...edits('logitBias')}
+        />
+      </Group>
+      <Group title="Answer format">
+        <SelectField label="Format" options={FORMATS} {...edits('format')} />
+        {value.format === 'json_schema' && (
           <TextField
-            label="Stop sequences"
-            rows={2}
-            code
-            hint="One a line; \n stands for a line break."
-            {...edits('stop')}
-          />
-          <RangeField label="Presence penalty" min={-2} max={2} step={0.1} {...edits('presencePenalty')} />
-          <RangeField
-            label="Frequency penalty"
-            min={-2}
-            max={2}
-            step={0.1}
-            {...edits('frequencyPenalty')}
-            value={value.frequencyPenalty ?? ownPenalty(value.model)}
-          />
-          <RangeField label="Choices (n)" min={1} max={4} step={1} {...edits('choices')} />
-        </div>
-      </details>
-      <details>
-        <summary>Probabilities</summary>
-        <div class="settings-group">
-          <CheckField label="Ask for log probabilities" {...edits('logprobs')} />
-          {value.logprobs && (
-            <RangeField label="Alternatives" min={0} max={10} step={1} {...edits('topLogprobs')} />
-          )}
-          <TextField
-            label="Logit bias"
-            code
-            placeholder='{"198": -100}'
-            hint="JSON: token id to a bias from -100 to 100."
-            error={jsonError(value.logitBias)}
-            {...edits('logitBias')}
-          />
-        </div>
-      </details>
-      <details>
-        <summary>Answer format</summary>
-        <div class="settings-group">
-          <SelectField label="Format" options={FORMATS} {...edits('format')} />
-          {value.format === 'json_schema' && (
-            <TextField
-              label="JSON schema"
-              rows={8}
-              code
-              placeholder={SCHEMA_EXAMPLE}
-              error={jsonError(value.schema)}
-              {...edits('schema')}
-            />
-          )}
-        </div>
-      </details>
-      <details>
-        <summary>Tools</summary>
-        <div class="settings-group">
-          <TextField
-            label="Tools"
+            label="JSON schema"
             rows={8}
             code
-            placeholder={TOOLS_EXAMPLE}
-            hint="A JSON array, as the OpenAI API takes it. You play the tool: the call is shown, and you type its answer."
-            error={jsonError(value.tools)}
-            {...edits('tools')}
+            placeholder={SCHEMA_EXAMPLE}
+            error={jsonError(value.schema)}
+            {...edits('schema')}
           />
-          <div>
-            <SelectField label="Calling" options={TOOL_CHOICES} {...edits('toolChoice')} />
-          </div>
-        </div>
-      </details>
+        )}
+      </Group>
+      <Group title="Tools">
+        <TextField
+          label="Tools"
+          rows={8}
+          code
+          placeholder={TOOLS_EXAMPLE}
+          hint="A JSON array, as the OpenAI API takes it. You play the tool: the call is shown, and you type its answer."
+          error={jsonError(value.tools)}
+          {...edits('tools')}
+        />
+        <SelectField label="Calling" options={TOOL_CHOICES} {...edits('toolChoice')} />
+      </Group>
       <Button small onClick={() => (settings.value = { ...DEFAULT_SETTINGS, model: value.model })}>
         Back to the defaults
       </Button>
     </div>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <details>
+      <summary>{title}</summary>
+      <div class="settings-group">{children}</div>
+    </details>
   );
 }
 

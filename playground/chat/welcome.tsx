@@ -1,11 +1,11 @@
 import { asksFirst } from '../client/asks-first.ts';
 import { load, downloads } from '../client/downloads.ts';
-import { modelStatuses } from '../client/localtext.ts';
 import {
   chosenVariant,
   idsWithTheSameWeights,
   missingBytes,
   pinnedVariant,
+  statusOf,
   weightBytes,
 } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
@@ -34,7 +34,7 @@ export function Welcome({ onSettings }: { onSettings: () => void }) {
   const { model } = settings.value;
   const variant = chosenVariant(model) ?? (hubAllowed.value ? undefined : pinnedVariant(model));
   const weights = variant ? `${bytes(weightBytes(variant))} of weights` : 'Its weights';
-  const status = modelStatuses.value.find(({ id }) => id === model);
+  const status = statusOf(model);
   const ready = status?.state === 'ready';
   const small = (variant ? weightBytes(variant) : (status?.bytes ?? Infinity)) < SMALL_BYTES;
   return (

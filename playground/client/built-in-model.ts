@@ -1,13 +1,12 @@
 import { computed, signal } from '@preact/signals';
 import { messageOf } from '../format.ts';
 import { BUILT_IN_MODEL } from './catalog-settings.ts';
-import { handle, modelStatuses } from './localtext.ts';
+import { handle } from './localtext.ts';
+import { statusOf } from './model-facts.ts';
 
 /** Why it answers, or why it does not; undefined until the engine reports it. */
 export const builtInReason = computed(() =>
-  modelStatuses.value
-    .find(({ id }) => id === BUILT_IN_MODEL)
-    ?.reasons?.find(({ engine }) => engine === 'built-in'),
+  statusOf(BUILT_IN_MODEL)?.reasons?.find(({ engine }) => engine === 'built-in'),
 );
 
 /** Progress of the browser's download, or why it failed; null if none was requested. */

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 import type { LoadProgress } from '../../src/index.ts';
 import { announce } from '../announce.ts';
-import { handle, modelStatuses } from './localtext.ts';
-import { idsWithTheSameWeights } from './model-facts.ts';
+import { handle } from './localtext.ts';
+import { idsWithTheSameWeights, statusOf } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
 import { bytes } from '../format.ts';
 import { firstLine, problemOf } from '../problem.ts';
@@ -61,8 +61,7 @@ export async function loadFor(model: string, stop: () => void): Promise<void> {
 }
 
 /** Whether the model answers now. A request that waits for a load says nothing about the model's speed. */
-export const isReady = (model: string): boolean =>
-  modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
+export const isReady = (model: string): boolean => statusOf(model)?.state === 'ready';
 
 export function cancelLoad(model: string): void {
   controllers.get(model)?.abort();

@@ -1,6 +1,7 @@
 import { computed } from '@preact/signals';
 import { defaultCatalog, speech, vision, voices } from '../../src/catalog.ts';
 import type { CatalogModel, Variant } from '../../src/catalog.ts';
+import type { ModelStatus } from '../../src/index.ts';
 import { modelStatuses } from './localtext.ts';
 import { completionModels, modelIds } from './models.ts';
 
@@ -9,6 +10,9 @@ const MODELS = [defaultCatalog, voices, speech, vision].flatMap(({ models }) => 
 /** The entry of an id in the catalogs that this page uses: the default one, and what it adds. */
 export const catalogModel = (id: string): CatalogModel | undefined => MODELS.find((model) => model.id === id);
 
+export const statusOf = (id: string): ModelStatus | undefined =>
+  modelStatuses.value.find((model) => model.id === id);
+
 /** Bytes of all files; an estimate if only the model hub knows the size. */
 export const weightBytes = ({ files, hub }: Variant): number =>
   files.reduce((sum, file) => sum + file.bytes, hub?.approximateBytes ?? 0);
@@ -16,7 +20,7 @@ export const weightBytes = ({ files, hub }: Variant): number =>
 /** The variant that answers, else the one chosen for this device; undefined until the engine has chosen. */
 export function chosenVariant(id: string): Variant | undefined {
   const variants = catalogModel(id)?.variants ?? [];
-  const status = modelStatuses.value.find((model) => model.id === id);
+  const status = statusOf(id);
   const chosen = status?.reasons?.find((reason) => reason.chosen)?.variant;
   return (
     variants.find(({ name }) => status?.fingerprint?.startsWith(name)) ??
@@ -30,7 +34,7 @@ export const pinnedVariant = (id: string): Variant | undefined =>
 
 /** Bytes that a load would still download; undefined until the engine has checked, and for a model on a server. */
 export function missingBytes(id: string): number | undefined {
-  const { reasons, estimates } = modelStatuses.value.find((model) => model.id === id) ?? {};
+  const { reasons, estimates } = statusOf(id) ?? {};
   return estimates?.[reasons?.find(({ chosen }) => chosen)?.variant ?? '']?.downloadBytes;
 }
 

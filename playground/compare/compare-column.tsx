@@ -65,7 +65,7 @@ function SideReply({ side: { settings, reply, problem, controller } }: { side: S
       ) : (
         !live && problem.value === null && <p class="quiet small">The reply appears here.</p>
       )}
-      {problem.value !== null && <ErrorText text={problem.value} model={settings.value.model} />}
+      <ErrorText text={problem.value} model={settings.value.model} />
       {shown && !live && <ReplyStatsLine stats={shown.stats} />}
     </div>
   );

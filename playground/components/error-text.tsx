@@ -2,7 +2,7 @@ import { isOfLoad } from '../client/downloads.ts';
 
 /** A failure: the first line as text, the technical rest folded. */
 export function ErrorText({ text, alert = false, small = true, model }: Props) {
-  if (model && isOfLoad(model, text)) return null;
+  if (text === null || (model && isOfLoad(model, text))) return null;
   const [said, ...rest] = text.split('\n');
   return (
     <div role={alert ? 'alert' : undefined} class={`error-text ${small ? 'small' : ''}`}>
@@ -18,7 +18,8 @@ export function ErrorText({ text, alert = false, small = true, model }: Props) {
 }
 
 interface Props {
-  text: string;
+  /** Null renders nothing. */
+  text: string | null;
   alert?: boolean;
   small?: boolean;
   /** The model of the failed request, whose load card is beside this text and tells why it could not be loaded. */

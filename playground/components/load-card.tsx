@@ -2,8 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { bytes, timeLeft } from '../format.ts';
-import { cancelLoad, downloads, hasEnded, hold, load, type Download } from '../client/downloads.ts';
-import { modelStatuses } from '../client/localtext.ts';
+import { cancelLoad, downloads, hasEnded, hold, isReady, load, type Download } from '../client/downloads.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { useKeptFocus } from './use-kept-focus.ts';
@@ -12,18 +11,19 @@ import { ErrorText } from './error-text.tsx';
 import { Button } from './button.tsx';
 
 interface Props {
-  model: string;
+  /** Null renders nothing. */
+  model: string | null;
   /** Runs again what failed with the load, which has begun again. */
   onRetry?: (() => void) | undefined;
 }
 
 /** Progress of a model's download: bytes, rate, time left, and Cancel. Renders nothing once the model is ready. */
 export function LoadCard({ model, onRetry }: Props) {
-  const download = downloads.value[model];
-  // Another tab, or another id with the same weights, may have loaded it since.
-  const isReady = modelStatuses.value.some(({ id, state }) => id === model && state === 'ready');
+  const download = downloads.value[model ?? ''];
   const card = useKeptFocus<HTMLDivElement>();
-  if (!download || download.phase === 'ready' || (isReady && hasEnded(download))) return null;
+  if (model === null || !download || download.phase === 'ready') return null;
+  // Another tab, or another id with the same weights, may have loaded it since.
+  if (hasEnded(download) && isReady(model)) return null;
   return (
     <div
       class="load-card"
@@ -102,7 +102,7 @@ function Running(download: Download) {
         {phase === 'compile' ? <Compiling /> : figures(download, waits.value)}{' '}
         {(phase !== 'download' || totalBytes === 0) && <WaitingDots />}
       </p>
-      {error !== null && <ErrorText alert text={error} />}
+      <ErrorText alert text={error} />
     </>
   );
 }

@@ -76,7 +76,7 @@ export function RunRow({
         {line !== null && <span class="figures">{line}</span>}
       </div>
       <LoadCard model={model} onRetry={runAgain} />
-      {problem.value !== null && <ErrorText alert small={false} text={problem.value} model={model} />}
+      <ErrorText alert small={false} text={problem.value} model={model} />
     </>
   );
 }

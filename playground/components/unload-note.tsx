@@ -1,9 +1,9 @@
 import { modelStatuses } from '../client/localtext.ts';
-import { chosenVariant } from '../client/model-facts.ts';
+import { chosenVariant, statusOf } from '../client/model-facts.ts';
 
 /** Says that a model was unloaded because another one needed its memory. */
 export function UnloadNote({ model }: { model: string }) {
-  const weights = modelStatuses.value.find(({ id }) => id === model)?.unloadedFor;
+  const weights = statusOf(model)?.unloadedFor;
   if (weights === undefined) return null;
   const other = modelStatuses.value.find(({ id }) => chosenVariant(id)?.name === weights)?.id ?? weights;
   return (

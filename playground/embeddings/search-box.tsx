@@ -63,9 +63,7 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
         </Field>
         <Button type="submit">Search</Button>
       </form>
-      {problem.value !== null && (
-        <ErrorText alert small={false} text={problem.value} model={EMBEDDING_MODEL} />
-      )}
+      <ErrorText alert small={false} text={problem.value} model={EMBEDDING_MODEL} />
       {hits.value && (
         <ol class="hits">
           {hits.value.map(({ text, score }, index) => (

@@ -38,7 +38,7 @@ export function KeysView() {
         are issued here, and the playground’s own key.
       </PageHead>
       <IssueForm onIssued={show} />
-      {keysProblem.value !== null && <ErrorText alert small={false} text={keysProblem.value} />}
+      <ErrorText alert small={false} text={keysProblem.value} />
       <section class="stack" aria-labelledby="keys-issued">
         <h2 id="keys-issued">Issued</h2>
         {keyList.value?.length === 0 ? (

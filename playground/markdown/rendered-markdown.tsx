@@ -3,6 +3,7 @@ import { memo } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
 import { CodeBlock } from './code-block.tsx';
 import { isRenderable } from './markdown-bounds.ts';
+import { PlainText } from './plain-text.tsx';
 import DOMPurify from 'dompurify';
 
 const marked = new Marked({
@@ -17,12 +18,7 @@ const marked = new Marked({
  */
 export function RenderedMarkdown({ text }: { text: string }) {
   const tokens = useMemo(() => (isRenderable(text) ? parse(text) : null), [text]);
-  if (tokens === null)
-    return (
-      <p class="markdown markdown-plain" dir="auto">
-        {text}
-      </p>
-    );
+  if (tokens === null) return <PlainText text={text} />;
   return (
     <div class="markdown">
       {tokens.map((token, index) => (

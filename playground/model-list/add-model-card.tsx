@@ -38,7 +38,7 @@ export function AddModelCard() {
   }, []);
   return (
     <Card title="Your own model" class={`drop-zone ${overClass}`} {...handlers}>
-      {addError.value !== null && <ErrorText alert small={false} text={addError.value} />}
+      <ErrorText alert small={false} text={addError.value} />
       {addNote.value !== null && <p class="small">{addNote.value}</p>}
       {chosen ? (
         <ChosenModelForm key={chosen.details.suggestedId} chosen={chosen} />

@@ -3,8 +3,8 @@ import type { ModelStatus, VariantReason, VariantEstimate } from '../../src/inde
 import { addedModel } from '../client/added-models.ts';
 import { hubAllowed } from '../client/catalog-settings.ts';
 import { load, downloads } from '../client/downloads.ts';
-import { modelStatuses, engineStatus } from '../client/localtext.ts';
-import { catalogModel, chosenVariant, hubBytes, weightBytes } from '../client/model-facts.ts';
+import { engineStatus } from '../client/localtext.ts';
+import { catalogModel, chosenVariant, hubBytes, statusOf, weightBytes } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { UnloadNote } from '../components/unload-note.tsx';
 import { ErrorText } from '../components/error-text.tsx';
@@ -108,9 +108,6 @@ function Failure({ status }: Pick<Facts, 'status'>) {
 /** Whether requests have a limit in tokens: speech has none that users meet. */
 const isOfTexts = (id: string): boolean =>
   !['speech', 'transcription'].includes(catalogModel(id)?.kind ?? 'chat');
-
-const statusOf = (id: string): ModelStatus | undefined =>
-  modelStatuses.value.find((model) => model.id === id);
 
 const isBusy = (id: string): boolean => {
   const phase = downloads.value[id]?.phase;

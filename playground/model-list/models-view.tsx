@@ -19,7 +19,7 @@ export function ModelsView() {
       <PageHead title="Models">
         What <code>GET /v1/models</code> answers here. Weights are downloaded once and kept in this browser.
       </PageHead>
-      {modelsError.value !== null && <ErrorText alert small={false} text={modelsError.value} />}
+      <ErrorText alert small={false} text={modelsError.value} />
       {modelIds.value.length === 0 && modelsError.value === null && <p class="quiet">Asking…</p>}
       <ul class="model-cards">
         {cards().map((ids) => (

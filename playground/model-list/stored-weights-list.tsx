@@ -26,7 +26,7 @@ export function StoredWeightsList() {
   };
   return (
     <div class="stack" role="group" aria-label="Weights in this browser" tabIndex={-1} ref={list}>
-      {storedWeightsError.value !== null && <ErrorText alert text={storedWeightsError.value} />}
+      <ErrorText alert text={storedWeightsError.value} />
       {stored?.length === 0 && <p class="small quiet">No weights are stored yet.</p>}
       {stored && stored.length > 0 && (
         <ul class="stored-weights" aria-label="Stored weights">

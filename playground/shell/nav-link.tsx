@@ -7,7 +7,7 @@ export function NavLink({ view, onClick }: { view: View; onClick?: () => void })
   const current = currentView.value === view;
   return (
     <a class="nav-link" href={href(view.name)} aria-current={current ? 'page' : undefined} onClick={onClick}>
-      <Icon name={view.icon} />
+      <Icon name={view.name} />
       <span>{view.title}</span>
     </a>
   );

@@ -1,18 +1,20 @@
 import { useRef } from 'preact/hooks';
 import { Icon } from '../components/icon.tsx';
-import { VIEWS } from '../views.tsx';
+import { VIEWS, type View } from '../views.tsx';
 import { currentView } from './current-view.ts';
 import { NavLink } from './nav-link.tsx';
 import { ProjectLink } from './project-link.tsx';
+
+const isPrimary = ({ name }: View): boolean => ['chat', 'compare', 'models', 'requests'].includes(name);
 
 /** Navigation on a narrow screen: four places and a menu with the rest. */
 export function TabBar() {
   const menu = useRef<HTMLDivElement>(null);
   const close = (): void => menu.current?.hidePopover();
-  const inMenu = !currentView.value.primary;
+  const inMenu = !isPrimary(currentView.value);
   return (
     <nav class="tab-bar" aria-label="Views">
-      {VIEWS.filter(({ primary }) => primary).map((view) => (
+      {VIEWS.filter(isPrimary).map((view) => (
         <NavLink key={view.name} view={view} />
       ))}
       <button
@@ -25,7 +27,7 @@ export function TabBar() {
         <span>More</span>
       </button>
       <div id="more-views" class="popover more-views" popover="auto" ref={menu}>
-        {VIEWS.filter(({ primary }) => !primary).map((view) => (
+        {VIEWS.filter((view) => !isPrimary(view)).map((view) => (
           <NavLink key={view.name} view={view} onClick={close} />
         ))}
         <ProjectLink onClick={close} />

@@ -17,10 +17,8 @@ export function CaptionBar() {
   useEffect(() => stopSpeech, []);
   return (
     <>
-      {voiceModel.value !== null && <LoadCard model={voiceModel.value} />}
-      {speechProblem.value !== null && (
-        <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
-      )}
+      <LoadCard model={voiceModel.value} />
+      <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
       {isSpeaking && (
         <div class="caption-bar" role="group" aria-label="Speech">
           {/* No live region: a screen reader would talk over the voice. */}

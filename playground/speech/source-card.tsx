@@ -65,10 +65,8 @@ export function SourceCard() {
         )}
       </div>
       <FileInput ref={input} accept="audio/*,video/mp4,video/webm" onFiles={takeFirst} />
-      {speechModel.value !== null && (
-        <LoadCard model={speechModel.value} onRetry={() => problem.value !== null && void tryAgain()} />
-      )}
-      {failure !== null && <ErrorText alert text={failure} model={speechModel.value} />}
+      <LoadCard model={speechModel.value} onRetry={() => problem.value !== null && void tryAgain()} />
+      <ErrorText alert text={failure} model={speechModel.value} />
       <SpeechSetup />
     </Card>
   );

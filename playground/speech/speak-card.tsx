@@ -87,10 +87,8 @@ export function SpeakCard() {
         )}
         <SaveButton text={text.value} disabled={!isReady} />
       </div>
-      {voiceModel.value !== null && <LoadCard model={voiceModel.value} onRetry={speakAgain} />}
-      {speechProblem.value !== null && (
-        <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
-      )}
+      <LoadCard model={voiceModel.value} onRetry={speakAgain} />
+      <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
       {speech && <Lines lines={speech.lines} current={speech.current} />}
       <Code text={text.value} />
     </Card>
@@ -181,7 +179,7 @@ function SaveButton({ text, disabled }: { text: string; disabled: boolean }) {
           Save as .{format}
         </Button>
       )}
-      {problem.value !== null && <ErrorText alert text={problem.value} model={voiceModel.value} />}
+      <ErrorText alert text={problem.value} model={voiceModel.value} />
     </>
   );
 }
