@@ -1,11 +1,7 @@
 /** Reading a large blob may begin later. */
 const KEPT_MS = 60_000;
 
-/** Saves a text with the browser's download. */
-export function downloadFile(name: string, text: string, type: string): void {
-  downloadBlob(name, new Blob([text], { type }));
-}
-
+/** Saves a file with the browser's download. */
 export function downloadBlob(name: string, blob: Blob): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');

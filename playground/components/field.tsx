@@ -13,7 +13,7 @@ interface FieldProps {
 }
 
 /** A label, its control and its help text, linked for screen readers. */
-export function Field({ label, value, hint, error = null, children }: FieldProps) {
+function Field({ label, value, hint, error = null, children }: FieldProps) {
   const id = useId();
   const described = [hint ? `${id}-hint` : '', error === null ? '' : `${id}-error`].filter(Boolean).join(' ');
   // Not while it is being typed, when the error changes with each character.
@@ -59,57 +59,51 @@ export const membersOf =
     onChange: (value: T[K]) => change({ ...read(), [name]: value }),
   });
 
-interface RangeProps {
+interface Edited<T> {
   label: string;
-  value: number;
+  value: T;
+  onChange: (value: T) => void;
+}
+
+interface RangeProps extends Edited<number> {
   min: number;
   max: number;
   step: number;
-  onChange: (value: number) => void;
 }
 
-export function RangeField({ label, value, min, max, step, onChange }: RangeProps) {
+export function RangeField({ label, value, onChange, ...bounds }: RangeProps) {
   return (
     <Field label={label} value={value.toString()}>
       {(ids) => (
         <input
           {...ids}
+          {...bounds}
           type="range"
-          min={min}
-          max={max}
-          step={step}
           value={value}
-          onInput={(event) => onChange(event.currentTarget.valueAsNumber)}
+          onInput={({ currentTarget }) => onChange(currentTarget.valueAsNumber)}
         />
       )}
     </Field>
   );
 }
 
-interface NumberProps {
-  label: string;
-  value: number | null;
+interface NumberProps extends Edited<number | null> {
   min?: number;
-  max?: number;
-  placeholder?: string;
-  hint?: string;
-  onChange: (value: number | null) => void;
+  placeholder: string;
 }
 
 /** An integer, or nothing. */
-export function NumberField({ label, value, min, max, placeholder, hint, onChange }: NumberProps) {
+export function NumberField({ label, value, onChange, ...others }: NumberProps) {
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label}>
       {(ids) => (
         <input
           {...ids}
+          {...others}
           class="input"
           type="number"
           inputMode="numeric"
           step={1}
-          min={min}
-          max={max}
-          placeholder={placeholder}
           value={value ?? ''}
           // At each key: a render before the field is left would reset what was typed.
           onInput={({ currentTarget }) =>
@@ -121,27 +115,17 @@ export function NumberField({ label, value, min, max, placeholder, hint, onChang
   );
 }
 
-interface TextProps {
-  label: string;
-  value: string;
+interface TextProps extends Edited<string> {
   rows?: number;
   code?: boolean;
+  type?: 'search';
   placeholder?: string;
   hint?: ComponentChildren;
   error?: string | null;
-  onChange: (value: string) => void;
 }
 
-export function TextField({
-  label,
-  value,
-  rows = 1,
-  code = false,
-  placeholder,
-  hint,
-  error = null,
-  onChange,
-}: TextProps) {
+export function TextField({ label, value, onChange, rows = 1, code = false, ...others }: TextProps) {
+  const { type, placeholder, hint, error = null } = others;
   return (
     <Field label={label} hint={hint} error={error}>
       {(ids) => {
@@ -154,18 +138,16 @@ export function TextField({
           value,
           onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onChange(currentTarget.value),
         };
-        return rows > 1 ? <textarea {...props} rows={rows} spellcheck={!code} /> : <input {...props} />;
+        if (rows > 1) return <textarea {...props} rows={rows} spellcheck={!code} />;
+        return type ? <input {...props} type={type} /> : <input {...props} />;
       }}
     </Field>
   );
 }
 
-interface SelectProps<T extends string> {
-  label: string;
-  value: T;
+interface SelectProps<T extends string> extends Edited<T> {
   options: readonly { value: T; label: string }[];
   hint?: string;
-  onChange: (value: T) => void;
 }
 
 export function SelectField<T extends string>({ label, value, options, hint, onChange }: SelectProps<T>) {
@@ -192,15 +174,7 @@ export function SelectField<T extends string>({ label, value, options, hint, onC
   );
 }
 
-export function CheckField({
-  label,
-  value,
-  onChange,
-}: {
-  label: string;
-  value: boolean;
-  onChange: (value: boolean) => void;
-}) {
+export function CheckField({ label, value, onChange }: Edited<boolean>) {
   return (
     <label class="check">
       <input

@@ -14,7 +14,7 @@ export interface Run<T> {
   start: () => Promise<void>;
 }
 
-/** State of a form that sends one request at a time. `done` is the announcement of its result. */
+/** State of a form that sends one request at a time: the next one ends it. `done` is the announcement of its result. */
 export function useRun<T>(
   send: (controller: AbortController) => Promise<T>,
   done: (result: T) => string,
@@ -23,16 +23,19 @@ export function useRun<T>(
   const problem = useSignal<string | null>(null);
   const result = useSignal<T | null>(null);
   const start = async (): Promise<void> => {
+    busy.peek()?.abort();
     const controller = new AbortController();
     busy.value = controller;
     problem.value = null;
     try {
-      result.value = await send(controller);
-      announce(done(result.value));
+      const sent = await send(controller);
+      if (controller.signal.aborted) return;
+      result.value = sent;
+      announce(done(sent));
     } catch (error) {
       if (!controller.signal.aborted) problem.value = problemOf(error);
     } finally {
-      busy.value = null;
+      if (busy.peek() === controller) busy.value = null;
     }
   };
   useEffect(() => () => busy.peek()?.abort(), []);

@@ -1,4 +1,5 @@
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { ShareBar } from '../components/share-bar.tsx';
 import type { Answer, Question } from './decision-api.ts';
 
 interface Props {
@@ -26,9 +27,7 @@ export function AnswerCard({ question, answer, isFirst }: Props) {
         {rows.map(({ label, probability }) => (
           <li key={label} class={probability === best ? 'decide-best' : ''}>
             <span>{label}</span>
-            <span class="decide-bar" aria-hidden="true">
-              <span style={{ inlineSize: `${probability * 100}%` }} />
-            </span>
+            <ShareBar share={probability} />
             <span class="figures">{percent(probability)} %</span>
           </li>
         ))}

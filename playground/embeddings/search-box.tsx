@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { announce } from '../announce.ts';
+import { useEffect } from 'preact/hooks';
 import { EMBEDDING_MODEL } from '../client/models.ts';
-import { Field } from '../components/field.tsx';
+import { edits, TextField } from '../components/field.tsx';
+import { Form } from '../components/form.tsx';
+import { useRun } from '../components/run-row.tsx';
+import { ShareBar } from '../components/share-bar.tsx';
 import { plural } from '../format.ts';
-import { problemOf } from '../problem.ts';
 import { embed, type Embedded } from './embed.ts';
 import { dot } from './vector.ts';
 import { ErrorText } from '../components/error-text.tsx';
@@ -20,58 +21,38 @@ const SHOWN = 10;
 /** Search by meaning over the texts that are embedded. */
 export function SearchBox({ embedded }: { embedded: Embedded }) {
   const query = useSignal('');
-  const hits = useSignal<Hit[] | null>(null);
-  const problem = useSignal<string | null>(null);
-  /** The latest search. An earlier one may end after it. */
-  const latest = useRef(new AbortController());
+  const {
+    busy,
+    problem,
+    result: hits,
+    start,
+  } = useRun(
+    async (controller) => {
+      const { vectors } = await embed([query.value.trim()], controller);
+      return rank(embedded, vectors[0] ?? []);
+    },
+    (found) => `${plural(found.length, 'result')}. Best: ${found[0]?.text ?? ''}`,
+  );
   useEffect(() => {
     hits.value = null;
-    return () => latest.current.abort();
-  }, [embedded, hits]);
-  const search = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (!query.value.trim()) return;
-    problem.value = null;
-    latest.current.abort();
-    const controller = (latest.current = new AbortController());
-    const { signal } = controller;
-    try {
-      const asked = await embed([query.value.trim()], controller);
-      if (signal.aborted) return;
-      hits.value = rank(embedded, asked.vectors[0] ?? []);
-      announce(`${plural(hits.value.length, 'result')}. Best: ${hits.value[0]?.text ?? ''}`);
-    } catch (error) {
-      if (!signal.aborted) problem.value = problemOf(error);
-    }
-  };
+    return () => busy.peek()?.abort();
+  }, [embedded]);
   return (
     <section class="stack">
       <h2>Search by meaning</h2>
-      <form class="search-form" role="search" onSubmit={(event) => void search(event)}>
-        <Field label="Query">
-          {(ids) => (
-            <input
-              {...ids}
-              class="input"
-              type="search"
-              dir="auto"
-              placeholder="pets resting"
-              value={query}
-              onInput={({ currentTarget }) => (query.value = currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Button type="submit">Search</Button>
-      </form>
+      <Form class="search-form" role="search" onSubmit={start}>
+        <TextField label="Query" type="search" placeholder="pets resting" {...edits(query)} />
+        <Button type="submit" disabled={!query.value.trim()}>
+          Search
+        </Button>
+      </Form>
       <ErrorText alert small={false} text={problem.value} model={EMBEDDING_MODEL} />
       {hits.value && (
         <ol class="hits">
           {hits.value.map(({ text, score }, index) => (
             <li key={index}>
               <span class="figures">{score.toFixed(3)}</span>
-              <span class="hit-bar" aria-hidden="true">
-                <span style={{ inlineSize: `${Math.max(0, score) * 100}%` }} />
-              </span>
+              <ShareBar share={Math.max(0, score)} />
               <span dir="auto">{text}</span>
             </li>
           ))}

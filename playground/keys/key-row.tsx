@@ -55,12 +55,10 @@ function facts({ created, lastUsed, expiresAt, models, deviceOnly }: KeyInfo): s
   return [
     `issued ${timeAgo(created)}`,
     lastUsed === null ? 'never used' : `used ${timeAgo(lastUsed)}`,
-    ...(expiresAt === null
-      ? []
-      : [`${expiresAt > Date.now() ? 'expires' : 'expired'} ${timeAgo(expiresAt)}`]),
-    ...(models === null ? [] : [`only ${models.join(', ')}`]),
-    ...(deviceOnly ? ['this device only'] : []),
-  ];
+    expiresAt !== null && `${expiresAt > Date.now() ? 'expires' : 'expired'} ${timeAgo(expiresAt)}`,
+    models !== null && `only ${models.join(', ')}`,
+    deviceOnly && 'this device only',
+  ].filter((fact) => fact !== false);
 }
 
 const limits = ({ limits: { requestsPerMinute, tokensPerMinute, inFlight } }: KeyInfo): string =>

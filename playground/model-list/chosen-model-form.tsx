@@ -3,8 +3,8 @@ import type { ModelDetails } from '../../src/index.ts';
 import { addChosen, cancelChosen, type ChosenModel } from '../client/added-models.ts';
 import { edits, TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
-import { bytes, count } from '../format.ts';
-import { VectorFacts } from './vector-facts.tsx';
+import { bytes } from '../format.ts';
+import { FileFacts } from './file-facts.tsx';
 import { useFocus } from './use-focus.ts';
 import { Fact } from '../components/fact.tsx';
 import { Button } from '../components/button.tsx';
@@ -27,20 +27,10 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
           {details.name}
           {'hub' in source && <span class="quiet small"> of {source.hub}</span>}
         </Fact>
-        <Fact name="Architecture">
-          {details.architecture}, {details.quantization}
-        </Fact>
-        <Fact name="Size">{bytes(details.bytes)}</Fact>
-        <Fact name="Context">
-          {count(details.contextLength)} tokens
-          {details.contextLength < details.trainedContextLength && (
-            <span class="quiet small"> of {count(details.trainedContextLength)} that it was trained on</span>
-          )}
-        </Fact>
+        <FileFacts details={details} />
         <Fact name="Memory">about {bytes(details.memoryBytes)}</Fact>
         <Fact name="This device">{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</Fact>
         {details.warning !== undefined && <Fact name="Note">{details.warning}</Fact>}
-        {details.embedding && <VectorFacts {...details.embedding} />}
         {details.reranks && <Fact name="Purpose">reranking</Fact>}
         {!details.embedding && !details.reranks && <Fact name="Chat template">{templateOf(details)}</Fact>}
       </dl>

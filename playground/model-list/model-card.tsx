@@ -1,5 +1,5 @@
 import type { Variant } from '../../src/catalog.ts';
-import type { ModelStatus, VariantReason, VariantEstimate } from '../../src/index.ts';
+import type { ModelStatus, VariantReason } from '../../src/index.ts';
 import { addedModel } from '../client/added-models.ts';
 import { hubAllowed } from '../client/catalog-settings.ts';
 import { load, downloads } from '../client/downloads.ts';
@@ -12,7 +12,7 @@ import { ReloadRow } from '../components/reload-row.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { useKeptFocus } from '../components/use-kept-focus.ts';
 import { AddedModelActions } from './added-model-actions.tsx';
-import { AddedModelFacts } from './added-model-facts.tsx';
+import { FileFacts } from './file-facts.tsx';
 import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 import { inWords } from '../problem.ts';
@@ -133,24 +133,23 @@ function ModelFacts({ id, status }: Facts) {
   return (
     <dl class="facts">
       <Fact name="For">{PURPOSES[catalogModel(id)?.kind ?? status?.kind ?? 'chat']}</Fact>
-      {variant && <VariantDetails id={id} variant={variant} reasons={status?.reasons ?? []} />}
-      {added && <AddedModelFacts {...added} />}
-      <EstimateFacts variant={variant} isAdded={added !== undefined} estimates={status?.estimates ?? {}} />
+      {variant && <VariantDetails id={id} variant={variant} status={status} />}
+      {added && (
+        <>
+          <Fact name="Weights">
+            {added.name} <span class="quiet small">added by you</span>
+          </Fact>
+          <FileFacts details={added} />
+        </>
+      )}
+      <Needs id={id} status={status} />
       {!variant && !added && <OtherWeights id={id} status={status} />}
       <EngineFacts status={status} />
     </dl>
   );
 }
 
-function VariantDetails({
-  id,
-  variant,
-  reasons,
-}: {
-  id: string;
-  variant: Variant;
-  reasons: VariantReason[];
-}) {
+function VariantDetails({ id, variant, status }: Facts & { variant: Variant }) {
   return (
     <>
       <Fact name="Weights">
@@ -158,7 +157,7 @@ function VariantDetails({
         <span class="quiet small license"> {variant.license}</span>
       </Fact>
       <Fact name="Why these">
-        <WhyThese model={id} reasons={reasons} />
+        <WhyThese model={id} reasons={status?.reasons ?? []} />
       </Fact>
       <Fact name="Size">{bytes(weightBytes(variant))}</Fact>
       {isOfTexts(id) && <Fact name="Context">{count(variant.contextLength)} tokens</Fact>}
@@ -185,23 +184,6 @@ function EngineFacts({ status }: Pick<Facts, 'status'>) {
   );
 }
 
-interface Estimated {
-  variant: Variant | undefined;
-  isAdded: boolean;
-  estimates: NonNullable<ModelStatus['estimates']>;
-}
-
-function EstimateFacts({ variant, isAdded, estimates }: Estimated) {
-  // An added model has one variant.
-  const estimate = estimates[variant?.name ?? ''] ?? (isAdded ? Object.values(estimates)[0] : undefined);
-  if (!estimate) return null;
-  return (
-    <Fact name="Needs">
-      <DeviceNeeds {...estimate} />
-    </Fact>
-  );
-}
-
 /** Shows the weights of a model whose variant is not chosen yet, or is not in the catalog. */
 function OtherWeights({ id, status }: Facts) {
   const reasons = status?.reasons ?? [];
@@ -223,12 +205,16 @@ function OtherWeights({ id, status }: Facts) {
 }
 
 /** `about 1.1 GB of 4 GB of memory` */
-function DeviceNeeds({ memoryBytes }: Pick<VariantEstimate, 'memoryBytes'>) {
+function Needs({ id, status }: Facts) {
+  const { estimates = {} } = status ?? {};
+  // An added model has one variant.
+  const estimate = addedModel(id) ? Object.values(estimates)[0] : estimates[chosenVariant(id)?.name ?? ''];
   const device = engineStatus.value?.deviceMemoryBytes ?? null;
+  if (!estimate) return null;
   return (
-    <>
-      about {bytes(memoryBytes)}
+    <Fact name="Needs">
+      about {bytes(estimate.memoryBytes)}
       {device !== null && ` of ${device / 2 ** 30} GB`} of memory
-    </>
+    </Fact>
   );
 }

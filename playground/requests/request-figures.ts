@@ -17,19 +17,21 @@ export function tokensPerSecond(entry: RequestLogEntry): number | null {
   return decodeMs > 0 ? ((completionTokens - 1) * 1000) / decodeMs : null;
 }
 
+/** `prompt 1,200, 900 cached` */
+export const promptFigure = (tokens: number | null, cached: number | null): string | false =>
+  tokens !== null && `prompt ${count(tokens)}${cached ? `, ${count(cached)} cached` : ''}`;
+
 export function figures(entry: RequestLogEntry): string[] {
   const { queueMs, firstTokenMs, totalMs, promptTokens, cachedTokens, completionTokens } = entry;
   const rate = tokensPerSecond(entry);
   return [
-    ...(queueMs === null ? [] : [`queue ${duration(queueMs)}`]),
-    ...(firstTokenMs === null ? [] : [`first token ${duration(firstTokenMs)}`]),
-    ...(totalMs === null ? [] : [`total ${duration(totalMs)}`]),
-    ...(rate === null ? [] : [`${rate.toFixed(1)} tokens/s`]),
-    ...(promptTokens === null
-      ? []
-      : [`prompt ${count(promptTokens)}${cachedTokens ? `, ${count(cachedTokens)} cached` : ''}`]),
-    ...(completionTokens === null ? [] : [`reply ${count(completionTokens)}`]),
-  ];
+    queueMs !== null && `queue ${duration(queueMs)}`,
+    firstTokenMs !== null && `first token ${duration(firstTokenMs)}`,
+    totalMs !== null && `total ${duration(totalMs)}`,
+    rate !== null && `${rate.toFixed(1)} tokens/s`,
+    promptFigure(promptTokens, cachedTokens),
+    completionTokens !== null && `reply ${count(completionTokens)}`,
+  ].filter((part) => part !== false);
 }
 
 /** Whether a server computed an answer, by the fingerprint of its variant. */

@@ -7,10 +7,10 @@ import { voiceModel } from '../client/speech-model.ts';
 import { ErrorText } from '../components/error-text.tsx';
 import { edits, membersOf, RangeField, SelectField, TextField } from '../components/field.tsx';
 import { Icon } from '../components/icon.tsx';
+import { useRun } from '../components/run-row.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { downloadBlob } from '../download-file.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
-import { problemOf } from '../problem.ts';
 import { codeSample } from '../requests/code-samples.ts';
 import { pauseSpeech, speak, stopSpeech } from './speaker.ts';
 import { speechProblem, spoken, VIEW_TEXT, voiceSettings } from './spoken.ts';
@@ -148,33 +148,23 @@ const requestOf = (input: string) => {
 };
 
 function SaveButton({ text, disabled }: { text: string; disabled: boolean }) {
-  const saving = useSignal<AbortController | null>(null);
-  const problem = useSignal<string | null>(null);
-  useEffect(() => () => saving.peek()?.abort(), []);
   const { format } = voiceSettings.value;
-  const save = async (): Promise<void> => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    saving.value = controller;
-    problem.value = null;
-    const request = requestOf(text);
-    void loadFor(request.model, () => controller.abort());
-    try {
+  const { busy, problem, start } = useRun(
+    async (controller) => {
+      const request = requestOf(text);
+      void loadFor(request.model, () => controller.abort());
       const client = await openai();
-      const response = await client.audio.speech.create(request, { signal });
+      const response = await client.audio.speech.create(request, { signal: controller.signal });
       downloadBlob(`speech.${format}`, await response.blob());
-    } catch (error) {
-      if (!signal.aborted) problem.value = problemOf(error);
-    } finally {
-      saving.value = null;
-    }
-  };
+    },
+    () => `The speech was saved as speech.${format}.`,
+  );
   return (
     <>
-      {saving.value ? (
-        <Button onClick={() => saving.value?.abort()}>Cancel saving</Button>
+      {busy.value ? (
+        <Button onClick={() => busy.value?.abort()}>Cancel saving</Button>
       ) : (
-        <Button disabled={disabled} onClick={() => void save()}>
+        <Button disabled={disabled} onClick={() => void start()}>
           <Icon name="download" />
           Save as .{format}
         </Button>

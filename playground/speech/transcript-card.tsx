@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { CopyButton } from '../components/copy-button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
-import { downloadFile } from '../download-file.ts';
+import { downloadBlob } from '../download-file.ts';
 import { plural } from '../format.ts';
 import { RATE } from './decode-sound.ts';
 import { cancel, doneSeconds, phase, segments, tryAgain, type Sound } from './speech-session.ts';
@@ -142,13 +142,15 @@ function Segments({ time, onPlay }: { time: number; onPlay: (segment: Segment) =
 function Actions({ name }: { name: string }) {
   const all = segments.value;
   if (all.length === 0) return null;
+  const save = (ending: string, text: string, type: string): void =>
+    downloadBlob(renamed(name, ending), new Blob([text], { type }));
   return (
     <div class="row">
       <CopyButton text={toText(all)} label="Copy the text" caption="Copy" />
-      <Button small onClick={() => downloadFile(renamed(name, 'txt'), `${toText(all)}\n`, 'text/plain')}>
+      <Button small onClick={() => save('txt', `${toText(all)}\n`, 'text/plain')}>
         Save as .txt
       </Button>
-      <Button small onClick={() => downloadFile(renamed(name, 'srt'), toSrt(all), 'application/x-subrip')}>
+      <Button small onClick={() => save('srt', toSrt(all), 'application/x-subrip')}>
         Save as .srt
       </Button>
       <span class="figures">{plural(all.length, 'segment')}</span>

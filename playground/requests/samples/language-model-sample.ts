@@ -1,4 +1,5 @@
 import { samplingModeOf } from '#jobs';
+import { BASIC_PARAMETERS } from './chat-parameters.ts';
 import { indented, leftOut, literal, members, type Body } from './literal.ts';
 
 interface SentMessage {
@@ -7,17 +8,7 @@ interface SentMessage {
 }
 
 /** Fields that the code below writes in the terms of the Prompt API. */
-const SAID = [
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'max_completion_tokens',
-  'response_format',
-];
+const SAID = [...BASIC_PARAMETERS, 'response_format'];
 
 /** The chat by `LanguageModel`, the web's own API. */
 export function languageModelSample(body: Body): string {
