@@ -48,7 +48,7 @@ export async function say(
     content,
     ...(pictures.length > 0 && { pictures }),
   };
-  return await ask((target) => putTurn(target, turn, { save: true, show: true }));
+  return await ask({ prepare: (target) => putTurn(target, turn, { save: true, show: true }) });
 }
 
 /** Answers each tool call of the last turn, then continues the reply. */
@@ -56,7 +56,7 @@ export async function answerTools(
   results: { toolCallId: string; name: string; content: string }[],
 ): Promise<boolean> {
   if (isTooLong(results.map(({ content }) => content))) return false;
-  return await ask((target) => {
+  const prepare = (target: Conversation): Conversation => {
     let parent = turns.value.at(-1)?.id ?? null;
     let next = target;
     for (const result of results) {
@@ -65,7 +65,8 @@ export async function answerTools(
       parent = turn.id;
     }
     return next;
-  });
+  };
+  return await ask({ prepare });
 }
 
 /** Reports a text that could not be stored. */
@@ -86,38 +87,39 @@ export async function remove(id: string): Promise<Conversation | undefined> {
 
 /** Requests another reply to the same message: as a sibling of this one, or in its place if it is empty. */
 export async function retry(turn: AssistantTurn): Promise<void> {
-  await ask((target) => target, turn.parent, undefined, isEmpty(turn) ? turn.id : undefined);
+  await ask({ parentId: turn.parent, ...(isEmpty(turn) && { replacedId: turn.id }) });
 }
 
 /** Answers the question shown if `start()` has reloaded the page since it was sent, as on a first visit. */
 export async function answerEarly(): Promise<void> {
   const isAsked = turns.value.at(-1)?.role === 'user' && read(ASKED_EARLY) === conversation.value.id;
-  if (isAsked) await ask((target) => target);
+  if (isAsked) await ask({});
 }
 
 /** Continues a reply that was cut or stopped, in its own turn. */
 export async function continueReply(turn: AssistantTurn): Promise<void> {
-  await ask((target) => target, turn.parent, turn);
+  await ask({ parentId: turn.parent, beginning: turn });
 }
 
-async function ask(
-  prepare: (target: Conversation) => Conversation,
-  parentId?: string | null,
-  beginning?: AssistantTurn,
-  replacedId?: string,
-): Promise<boolean> {
+interface Asked {
+  /** Adds the turns that ask. */
+  prepare?: (target: Conversation) => Conversation;
+  /** Turn that is answered; absent: the last one that is shown. */
+  parentId?: string | null;
+  /** Reply that is continued. */
+  beginning?: AssistantTurn;
+  /** Empty reply in whose place the next one comes. */
+  replacedId?: string;
+}
+
+/** Requests replies, and shows and stores them as they grow. @returns false if nothing was asked */
+async function ask({ prepare, parentId, beginning, replacedId }: Asked): Promise<boolean> {
   if (writing.value) return false;
-  sendProblem.value = null;
   const used = settingsFor(beginning);
-  try {
-    // Check the settings first, so that an error leaves the conversation unchanged.
-    requestBody(used, []);
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    sendProblem.value = error.message;
-    return false;
-  }
-  let target = prepare(conversation.value);
+  // Check the settings first, so that an error leaves the conversation unchanged.
+  sendProblem.value = faultOf(used);
+  if (sendProblem.value !== null) return false;
+  let target = prepare?.(conversation.value) ?? conversation.value;
   // A reload reopens this conversation.
   replaceRoute('chat', target.id);
   const shown = turns.value;
@@ -142,15 +144,7 @@ async function ask(
       keepTurn(target, { ...turn, ...latest[index], problem: LEFT });
     }
   };
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let hasEnded = false;
-  const keepOn = (): void => {
-    if (hasEnded) return;
-    keep();
-    timer = setInterval(keep, KEEP_MS);
-  };
-  write(ASKED_EARLY, target.id);
-  void handle.then(keepOn, () => undefined).then(() => write(ASKED_EARLY, null));
+  const stopKeeping = keepOn(keep, target.id);
   let problem: string | null = null;
   // Shows the progress of a download that the request itself would only wait for.
   void loadFor(used.model, writing.value.stop);
@@ -167,8 +161,7 @@ async function ask(
   } catch (error) {
     problem = controller.signal.aborted ? 'stopped' : problemOf(error);
   } finally {
-    hasEnded = true;
-    clearInterval(timer);
+    stopKeeping();
     writing.value = null;
     for (const [index, turn] of blank.entries()) {
       target = putTurn(target, { ...turn, ...latest[index], problem }, { save: true, show: false });
@@ -177,6 +170,33 @@ async function ask(
   // The load card is an alert.
   if (problem === null || !isOfLoad(used.model, problem)) announceReply(latest[0], beginning, problem);
   return true;
+}
+
+function faultOf(used: ChatSettings): string | null {
+  try {
+    requestBody(used, []);
+    return null;
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+}
+
+/** Calls `keep` at intervals once the page has started. @returns what ends that */
+function keepOn(keep: () => void, conversationId: string): () => void {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let hasEnded = false;
+  const begin = (): void => {
+    if (hasEnded) return;
+    keep();
+    timer = setInterval(keep, KEEP_MS);
+  };
+  write(ASKED_EARLY, conversationId);
+  void handle.then(begin, () => undefined).then(() => write(ASKED_EARLY, null));
+  return () => {
+    hasEnded = true;
+    clearInterval(timer);
+  };
 }
 
 /** A reply is continued by its own model. */
@@ -214,19 +234,15 @@ const blankTurns = (
   { choices, model }: ChatSettings,
   replacedId?: string,
 ): AssistantTurn[] =>
-  Array.from({ length: choices }, (_, index) => ({
-    ...blankTurn(parent, model, index),
-    ...(index === 0 && replacedId && { id: replacedId }),
-  }));
-
-function blankTurn(parent: string | null, model: string, index: number): AssistantTurn {
-  const base = newTurn(parent);
-  return {
-    ...emptyReply(),
-    ...base,
-    createdAt: base.createdAt + index,
-    role: 'assistant',
-    model,
-    problem: null,
-  };
-}
+  Array.from({ length: choices }, (_, index) => {
+    const { id, createdAt } = newTurn(parent);
+    return {
+      ...emptyReply(),
+      id: (index === 0 && replacedId) || id,
+      parent,
+      createdAt: createdAt + index,
+      role: 'assistant',
+      model,
+      problem: null,
+    };
+  });

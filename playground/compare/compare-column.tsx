@@ -65,7 +65,11 @@ function SideReply({ side: { settings, reply, problem, controller } }: { side: S
       ) : (
         !live && problem.value === null && <p class="quiet small">The reply appears here.</p>
       )}
-      <ErrorText text={problem.value} model={settings.value.model} />
+      {problem.value === 'stopped' ? (
+        <p class="quiet small">You stopped it here.</p>
+      ) : (
+        <ErrorText alert text={problem.value} model={settings.value.model} />
+      )}
       {shown && !live && <ReplyStatsLine stats={shown.stats} />}
     </div>
   );

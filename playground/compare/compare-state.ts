@@ -11,6 +11,7 @@ export interface Side {
   name: string;
   settings: Signal<ChatSettings>;
   reply: Signal<Reply | null>;
+  /** Why the reply ended early, for the user; `stopped` if the user stopped it. */
   problem: Signal<string | null>;
   controller: Signal<AbortController | null>;
 }
@@ -52,8 +53,7 @@ async function askSide({ settings, reply, problem, controller }: Side, prompt: s
       reply.value = first ?? null;
     });
   } catch (error) {
-    const stopped = aborter.signal.aborted;
-    problem.value = stopped ? 'You stopped it here.' : problemOf(error);
+    problem.value = aborter.signal.aborted ? 'stopped' : problemOf(error);
   } finally {
     controller.value = null;
   }
