@@ -4,7 +4,7 @@ import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Sidebar } from './shell/sidebar.tsx';
 import { TabBar } from './shell/tab-bar.tsx';
 import { UpdateNotice } from './shell/update-notice.tsx';
-import { currentView } from './shell/current-view.ts';
+import { currentView } from './views.tsx';
 import { startError } from './client/localtext.ts';
 import { EngineState } from './shell/engine-state.tsx';
 import { ThemeButton } from './shell/theme-button.tsx';

@@ -1,5 +1,7 @@
+import { computed } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { ChatView } from './chat/chat-view.tsx';
+import { route } from './router.ts';
 import type { IconName } from './components/icon.tsx';
 import { lazy } from './components/lazy.tsx';
 
@@ -11,7 +13,7 @@ export interface View {
 }
 
 /** Part of the first paint. The others are loaded when they are shown. */
-export const CHAT: View = { name: 'chat', title: 'Chat', component: ChatView };
+const CHAT: View = { name: 'chat', title: 'Chat', component: ChatView };
 
 const lazyView = (name: IconName, title: string, load: () => Promise<ComponentType>): View => ({
   name,
@@ -43,3 +45,6 @@ export const VIEWS: readonly View[] = [
   lazyView('requests', 'Requests', async () => (await import('./requests/requests-view.tsx')).RequestsView),
   lazyView('device', 'Device', async () => (await import('./device/device-view.tsx')).DeviceView),
 ];
+
+/** An unknown or empty hash shows the chat. */
+export const currentView = computed(() => VIEWS.find(({ name }) => name === route.value.view) ?? CHAT);

@@ -1,3 +1,4 @@
+import { membersOf } from '../components/field.tsx';
 import { IconButton } from '../components/icon-button.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
 import { navigate } from '../router.ts';
@@ -14,13 +15,7 @@ export function ChatHead({ settingsOpen, onSettings, onHistory }: Props) {
   return (
     <div class="chat-head">
       <h1 class="visually-hidden">Chat</h1>
-      <ModelSelect
-        label="Model"
-        value={settings.value.model}
-        onChange={(model) => {
-          settings.value = { ...settings.value, model };
-        }}
-      />
+      <ModelSelect label="Model" {...membersOf(settings)('model')} />
       <div class="chat-head-actions">
         <IconButton icon="plus" label="New chat" onClick={startNew} />
         <IconButton icon="history" label="Conversations" onClick={onHistory} />

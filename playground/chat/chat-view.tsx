@@ -49,8 +49,7 @@ export function ChatView() {
 
   useEffect(() => void refreshHistory(), []);
   useEffect(() => {
-    if (wanted === null) return;
-    void openWanted(wanted);
+    if (wanted !== null) void openWanted(wanted);
   }, [wanted]);
   useEffect(() => {
     if (hasMoreModels.value) void refreshModels();

@@ -94,12 +94,6 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   );
 }
 
-async function importFile(file: File): Promise<string> {
-  const { importConversations } = await import('./transfer.ts');
-  return importConversations(file);
-}
-
-async function exportAll(): Promise<string> {
-  const { exportConversations } = await import('./transfer.ts');
-  return exportConversations();
-}
+const transfer = () => import('./transfer.ts');
+const importFile = async (file: File): Promise<string> => (await transfer()).importConversations(file);
+const exportAll = async (): Promise<string> => (await transfer()).exportConversations();

@@ -33,10 +33,7 @@ const TOOL_CHOICES = [
 /** All parameters of a chat completion in groups; the common groups are open. */
 export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) {
   const value = settings.value;
-  const edits = membersOf(
-    () => settings.value,
-    (changed) => (settings.value = changed),
-  );
+  const edits = membersOf(settings);
   return (
     <div class="settings-panel">
       <TextField label="System prompt" rows={3} placeholder="How it should answer" {...edits('system')} />

@@ -6,6 +6,7 @@ import { Thoughts } from '../chat/thoughts.tsx';
 import { WaitingLine } from '../chat/waiting-line.tsx';
 import { hueOf } from '../client/models.ts';
 import { Dialog } from '../components/dialog.tsx';
+import { membersOf } from '../components/field.tsx';
 import { IconButton } from '../components/icon-button.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
@@ -20,11 +21,7 @@ export function CompareColumn({ side }: { side: Side }) {
   return (
     <section class="card compare-column" data-hue={hueOf(model)} aria-label={`${side.name} side`}>
       <div class="row row-between compare-head">
-        <ModelSelect
-          label={`${side.name} model`}
-          value={model}
-          onChange={(value) => (settings.value = { ...settings.value, model: value })}
-        />
+        <ModelSelect label={`${side.name} model`} {...membersOf(settings)('model')} />
         <IconButton icon="settings" label={`${side.name} settings`} onClick={() => (open.value = true)} />
       </div>
       <SettingsLine settings={settings.value} />

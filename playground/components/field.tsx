@@ -51,12 +51,12 @@ export const edits = <T,>(edited: Signal<T>) => ({
   onChange: (value: T) => void (edited.value = value),
 });
 
-/** Props of fields that edit the members of an object. @param read returns it as it is now: two edits may precede a render */
+/** Props of fields that edit the members of an object. It is read at each edit: two may precede a render. */
 export const membersOf =
-  <T extends object>(read: () => T, change: (changed: T) => void) =>
+  <T extends object>(edited: { value: T }) =>
   <K extends keyof T>(name: K) => ({
-    value: read()[name],
-    onChange: (value: T[K]) => change({ ...read(), [name]: value }),
+    value: edited.value[name],
+    onChange: (value: T[K]) => void (edited.value = { ...edited.value, [name]: value }),
   });
 
 interface Edited<T> {

@@ -18,7 +18,14 @@ interface Props {
 
 export function QuestionEditor({ draft, number, onChange, onRemove }: Props) {
   const { type } = draft;
-  const edits = membersOf(() => draft, onChange);
+  const edits = membersOf({
+    get value() {
+      return draft;
+    },
+    set value(changed) {
+      onChange(changed);
+    },
+  });
   return (
     <fieldset class="decide-question">
       <legend class="visually-hidden">Question {number}</legend>

@@ -5,6 +5,7 @@ import { ReplyStatsLine } from '../chat/reply-stats-line.tsx';
 import { streamReplies } from '../chat/stream-replies.ts';
 import { downloads, loadFor } from '../client/downloads.ts';
 import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
+import { edits } from '../components/field.tsx';
 import { Form } from '../components/form.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
@@ -26,11 +27,7 @@ export function SpeedTest() {
     <Form class="card stack" data-hue={hueOf(model.value)} aria-labelledby="speed-title" onSubmit={run.start}>
       <h2 id="speed-title">Speed</h2>
       <div class="row">
-        <ModelSelect
-          label="Model to measure"
-          value={model.value}
-          onChange={(value) => (model.value = value)}
-        />
+        <ModelSelect label="Model to measure" {...edits(model)} />
       </div>
       <RunRow run={run} model={model.value} label="Measure tokens/s" disabled={false} figures={null} />
       {isBusy && downloads.value[model.value]?.phase === 'ready' && (

@@ -1,7 +1,6 @@
 import { Icon } from '../components/icon.tsx';
 import { href } from '../router.ts';
-import type { View } from '../views.tsx';
-import { currentView } from './current-view.ts';
+import { currentView, type View } from '../views.tsx';
 
 export function NavLink({ view, onClick }: { view: View; onClick?: () => void }) {
   const current = currentView.value === view;

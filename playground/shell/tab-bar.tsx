@@ -1,7 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { Icon } from '../components/icon.tsx';
-import { VIEWS, type View } from '../views.tsx';
-import { currentView } from './current-view.ts';
+import { currentView, VIEWS, type View } from '../views.tsx';
 import { NavLink } from './nav-link.tsx';
 import { ProjectLink } from './project-link.tsx';
 

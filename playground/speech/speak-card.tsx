@@ -97,10 +97,7 @@ export function SpeakCard() {
 
 function VoiceFields() {
   const { voice } = voiceSettings.value;
-  const fields = membersOf(
-    () => voiceSettings.value,
-    (changed) => (voiceSettings.value = changed),
-  );
+  const fields = membersOf(voiceSettings);
   const voices = voiceNames();
   return (
     <div class="speak-fields">

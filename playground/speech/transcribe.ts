@@ -22,7 +22,7 @@ export async function transcribeSamples(
   let segments: Segment[] = [];
   for (const { start, end } of cutAtPauses(samples, RATE)) {
     const file = new File([writeWav(samples.subarray(start, end), RATE)], 'part.wav');
-    const heard = await request(file, { model, signal });
+    const heard = await transcribeFile(file, { model, signal });
     const offset = start / RATE;
     segments = [
       ...segments,
@@ -33,10 +33,11 @@ export async function transcribeSamples(
   return segments;
 }
 
-/** Transcribes a file in one request, if this page cannot decode it or has too little memory for it. */
-export const transcribeFile = (file: File, options: Options): Promise<Segment[]> => request(file, options);
-
-async function request(file: File, { model, signal }: Options): Promise<Segment[]> {
+/** Transcribes a file in one request: the whole of it if this page cannot decode it or has too little memory for it. */
+export async function transcribeFile(
+  file: File,
+  { model, signal }: Omit<Options, 'onProgress'>,
+): Promise<Segment[]> {
   const client = await openai();
   const { segments = [] } = await client.audio.transcriptions.create(
     { file, model, response_format: 'verbose_json', timestamp_granularities: ['segment'] },
