@@ -1,5 +1,5 @@
 import { aiMessages } from './ai-sdk-messages.ts';
-import { COMMON_PARAMETERS } from './chat-parameters.ts';
+import { COMMON_PARAMETERS } from './common-parameters.ts';
 import { indented, leftOut, literal, members, type Body } from './literal.ts';
 
 /** Parameters that the code below writes in the AI SDK's terms, or that the SDK sets itself. */

@@ -1,4 +1,4 @@
-import { COMMON_PARAMETERS } from './chat-parameters.ts';
+import { COMMON_PARAMETERS } from './common-parameters.ts';
 import { defined, indented, literal, members, without, type Body } from './literal.ts';
 
 const CONFIGURATION = `  configuration: { baseURL: location.origin + '/v1', dangerouslyAllowBrowser: true },`;

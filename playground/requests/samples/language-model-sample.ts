@@ -1,5 +1,5 @@
 import { samplingModeOf } from '#jobs';
-import { BASIC_PARAMETERS } from './chat-parameters.ts';
+import { BASIC_PARAMETERS } from './common-parameters.ts';
 import { indented, leftOut, literal, members, type Body } from './literal.ts';
 
 interface SentMessage {
