@@ -1,9 +1,9 @@
 import { computed } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { ChatView } from './chat/chat-view.tsx';
-import { route } from './router.ts';
 import type { IconName } from './components/icon.tsx';
 import { lazy } from './components/lazy.tsx';
+import { route } from './router.ts';
 
 export interface View {
   /** First segment of the hash, and name of the icon. */
