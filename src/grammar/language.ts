@@ -210,21 +210,29 @@ export class Languages {
     const states: AutomatonState[] = [];
     for (const language of queue) {
       const accepts = (isWord ? this.#derive(language, END) : language).nullable;
-      const targets = new Map<number, number[]>();
+      const targets = new Map<number, Ranges[]>();
       for (const ranges of this.#symbolClasses(language)) {
         const target = this.#derive(language, ranges[0] ?? 0);
         if (target === this.never) continue;
         const to = indices.get(target) ?? queue.push(target) - 1;
         indices.set(target, to);
         const known = targets.get(to);
-        if (known) known.push(...ranges);
-        else targets.set(to, [...ranges]);
+        if (known) known.push(ranges);
+        else targets.set(to, [ranges]);
       }
       if (queue.length > MAX_STATES) throw new TooCostlyError();
-      const next = [...targets].map(([to, ranges]) => ({ ranges: normalized(ranges), to }));
+      const next = [...targets].map(([to, classes]) => ({ ranges: this.#joined(classes), to }));
       states.push({ accepts, next });
     }
     return live(states);
+  }
+
+  /** A single class stays the same object for all states: that of a property has a thousand ranges. */
+  #joined(classes: readonly Ranges[]): Ranges {
+    if (classes.length === 1) return classes[0] ?? [];
+    const ranges = classes.flat();
+    this.spend(ranges.length);
+    return normalized(ranges);
   }
 
   /** Sets of symbols that have one derivative. */
@@ -236,7 +244,7 @@ export class Languages {
     const classes = symbolClasses(
       sets.map(({ ranges }) => ranges),
       this.spend,
-    );
+    ).map(normalized);
     this.#classes.set(key, classes);
     return classes;
   }

@@ -5,6 +5,7 @@ import { callConstraint } from '../../../src/service/tools/call-constraint.ts';
 import type { Constraint } from '../../../src/jobs/chat.ts';
 import { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
+import { Languages } from '../../../src/grammar/language.ts';
 import { withPointers } from '../../../src/grammar/schema-references.ts';
 import { Random } from '../../chaos/random.ts';
 import { anySchema } from '../../support/grammar/any-schemas.ts';
@@ -610,4 +611,11 @@ describe.each([
     const calls = functions.map(({ name }) => [{ name, arguments: value }]);
     expect([...values].toSorted()).toEqual([value, ...calls].map((each) => JSON.stringify(each)).toSorted());
   });
+});
+
+test('all states of a pattern share the ranges of a set, which may be a thousand', () => {
+  const languages = new Languages();
+  const states = languages.automaton(languages.repeat(languages.set([0x41, 0x5a, 0x61, 0x7a]), 1, 50), false);
+  expect(states).toHaveLength(51);
+  expect(new Set(states.flatMap(({ next }) => next.map(({ ranges }) => ranges))).size).toBe(1);
 });
