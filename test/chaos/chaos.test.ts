@@ -25,6 +25,5 @@ test(
       console.log(`chaos, seed ${seed}: ${JSON.stringify(driver.figures, null, 2)}`);
     }
     expect(driver.figures.rounds).toBe(rounds);
-    expect(driver.figures.longestUntilFreeMs).toBeLessThan(5000);
   },
 );

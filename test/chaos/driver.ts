@@ -43,8 +43,6 @@ export interface Figures {
   endings: Record<string, number>;
   events: Record<string, number>;
   longestRequestMs: number;
-  /** Time from the end of a round's last request. */
-  longestUntilFreeMs: number;
 }
 
 export interface DriverOptions {
@@ -65,7 +63,6 @@ export class Driver {
     endings: {},
     events: {},
     longestRequestMs: 0,
-    longestUntilFreeMs: 0,
   };
   /** Engine workers that were seen. */
   readonly epochs = new Set<string>();
@@ -195,22 +192,19 @@ export class Driver {
     }
   }
 
-  /** Everything is free, and nothing is left behind. */
+  /** Everything becomes free, and nothing is left behind. */
   async #settle(): Promise<void> {
     const [tab] = this.#tabs;
     if (!tab) throw new Error('no tab is left');
-    const from = Date.now();
-    const free = await tab.untilFree();
+    await tab.untilFree();
     const { epoch } = await tab.status();
     if (epoch !== null) this.epochs.add(epoch);
-    this.figures.longestUntilFreeMs = Math.max(this.figures.longestUntilFreeMs, free - from);
-    const left = (names: string[]): string[] => names.filter((name) => name.startsWith('localtext:request:'));
     // A request may not have reached the new leader's engine yet, and its service worker polls once a second whether its
     // page is there.
-    const deadline = Date.now() + 2000;
+    const deadline = Date.now() + HANG_MS;
     for (;;) {
       const { held, pending } = await tab.locks();
-      const behind = [...left(held), ...left(pending)].filter((name) => !name.includes(':status-'));
+      const behind = [...held, ...pending].filter((name) => /^localtext:request:(?!.*:status-)/.test(name));
       if (behind.length === 0) return;
       if (Date.now() > deadline) throw new Error(`locks left behind: ${behind.join(', ')}`);
     }

@@ -2,17 +2,13 @@ import type { Body } from '../browser/lifetime/site/run.ts';
 import { dataUrl, PICTURES } from '../support/vision/pictures.ts';
 import { VISION_MODEL } from '../support/vision/vision-site.ts';
 
-const NUMBERS =
-  'One, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen, fourteen, fifteen, sixteen';
+const TEN = 'One, two, three, four, five, six, seven, eight, nine, ten';
+const question = { role: 'user' as const, content: 'Count in words, separated by commas.' };
+const reply = { role: 'assistant' as const, content: `${TEN}, ${TEN.toLowerCase()}` };
+const messages = [question, reply, question, reply, question];
 
 /** The reply repeats that of the turns before. */
-function again(content: string, extra: Partial<Body> = {}): Body {
-  const turn: NonNullable<Body['messages']> = [
-    { role: 'user', content },
-    { role: 'assistant', content: NUMBERS },
-  ];
-  return { messages: [...turn, ...turn, { role: 'user', content }], max_tokens: 12, ...extra };
-}
+const again = (extra: Partial<Body> = {}): Body => ({ messages, max_tokens: 12, ...extra });
 
 const ask = (content: string, extra: Partial<Body> = {}): Body => ({
   messages: [{ role: 'user', content }],
@@ -24,16 +20,16 @@ const ask = (content: string, extra: Partial<Body> = {}): Body => ({
 const only = (word: string) => ({ type: 'string', enum: [word] });
 
 /**
- * Requests by name. The model is sure of each token (by 1 in log probability and more, on each WASM): it says the same
+ * Requests by name. The model is sure of each token (by 2 in log probability and more, on each WASM): it says the same
  * whatever else is in its batch, which shifts log probabilities by 0.2.
  */
 export const REQUESTS = {
-  streamed: again('Count in words.'),
-  'streamed, longer': again('Count in words, separated by commas.', { max_tokens: 24 }),
-  'two choices': again('Count in words.', { n: 2, max_tokens: 8 }),
-  'with a stop sequence': again('Count in words.', { stop: ['seven'], max_tokens: 24 }),
-  'with log probabilities': again('Count in words.', { logprobs: true, top_logprobs: 1 }),
-  'in one piece': again('Count in words.', { stream: false }),
+  streamed: again(),
+  'streamed, longer': again({ max_tokens: 24 }),
+  'two choices': again({ n: 2, max_tokens: 8 }),
+  'with a stop sequence': again({ stop: ['seven'], max_tokens: 24 }),
+  'with log probabilities': again({ logprobs: true, top_logprobs: 1 }),
+  'in one piece': again({ stream: false }),
   'by a schema': ask('Write JSON about a cat.', {
     max_tokens: 40,
     response_format: {
@@ -73,8 +69,13 @@ export const REQUESTS = {
 
 /** Requests to other endpoints, and one for a tool's call. */
 const OTHERS = {
-  'a completion': { path: '/completions', temperature: 0, prompt: NUMBERS, max_tokens: 8 },
-  'a response': { path: '/responses', temperature: 0, input: NUMBERS, max_output_tokens: 16 },
+  'a completion': {
+    path: '/completions',
+    temperature: 0,
+    prompt: `${TEN}.\n${TEN}.\nOne, two, three,`,
+    max_tokens: 8,
+  },
+  'a response': { path: '/responses', temperature: 0, input: messages, max_output_tokens: 16 },
   'a function call': ask('Which animal says meow?', {
     tools: [
       {

@@ -87,13 +87,11 @@ test('the same texts as on WASM, one at a time and all at once', async () => {
 test(
   'an abort frees the GPU',
   async () => {
-    const run = await tab.begin({ ...REQUESTS.streamed, max_tokens: 400 });
+    // It would take minutes, and does not give way.
+    const run = await tab.begin({ ...REQUESTS.streamed, max_tokens: 7000, logit_bias: { 2: -100 } });
     await tab.deltas(run, 3);
-    const at = Date.now();
     await tab.abort(run);
-    const free = (await tab.untilFree()) - at;
-    console.log(`free after ${free} ms`);
-    expect(free).toBeLessThan(10_000);
+    await tab.untilFree();
   },
   TIMEOUT_MS,
 );

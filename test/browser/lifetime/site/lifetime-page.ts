@@ -108,15 +108,6 @@ const lifetime = {
     for (const worker of engines.splice(0)) worker.terminate();
   },
 
-  /** Resolves when nothing runs nor waits in the engine, to the time then, in milliseconds since 1970. */
-  async untilFree(): Promise<number> {
-    for (;;) {
-      const { epoch, models } = await lifetime.handle().status();
-      if (epoch && models.every(({ running, queued }) => running + queued === 0)) return Date.now();
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  },
-
   /** What can be said of a request that hangs. */
   async report(name: string): Promise<string> {
     const [locks, status] = await Promise.all([lifetime.locks(), handle?.status()]);

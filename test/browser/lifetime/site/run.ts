@@ -22,7 +22,7 @@ export interface Run {
 export interface Body {
   model?: string;
   messages?: OpenAI.ChatCompletionMessageParam[];
-  input?: string | string[];
+  input?: string | (string | OpenAI.ChatCompletionMessageParam)[];
   /** Endpoint below `/v1` that gets the other parameters, and answers in one piece. */
   path?: string;
   /** URL of a file of sound. */
@@ -52,7 +52,7 @@ export async function makeRun(client: OpenAI, body: Body, run: Run, options: Run
     } else if (body.input === undefined) await chat(client, body, run, options);
     else {
       const { data } = await client.embeddings.create(
-        { model: 'jade-mole-4', input: body.input },
+        { model: 'jade-mole-4', input: [body.input].flat().filter((text) => typeof text === 'string') },
         { signal },
       );
       run.text[0] = JSON.stringify(data.map(({ embedding }) => embedding.slice(0, 4)));

@@ -123,9 +123,21 @@ export class Tab {
     }, models);
   }
 
-  /** Milliseconds since 1970. */
-  untilFree(): Promise<number> {
-    return this.page.evaluate(() => window.lifetime.untilFree());
+  /** Number of requests that run or wait in an engine. Models may share one. */
+  async busy(): Promise<number> {
+    return Math.max(...(await this.status()).models.map(({ running, queued }) => running + queued));
+  }
+
+  /** Resolves when nothing runs nor waits in the engine. */
+  async untilFree(): Promise<void> {
+    await this.page.waitForFunction(
+      async () => {
+        const { epoch, models } = await window.lifetime.handle().status();
+        return epoch && models.every(({ running, queued }) => running + queued === 0);
+      },
+      null,
+      { polling: 10, timeout: 180_000 },
+    );
   }
 
   status(): Promise<LocaltextStatus> {
