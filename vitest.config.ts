@@ -28,7 +28,7 @@ const CORE = [
   'test/browser/playground/playground.test.ts',
 ];
 
-/** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
+/** Tests that load the whole machine: one file at a time, after all others. */
 const TIMED = [
   'test/browser/{lifetime/abort,long-prompts}.test.ts',
   'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-streams}.test.ts',
@@ -56,8 +56,6 @@ const fuzzEnv = Object.fromEntries(
     return [variable, process.env[variable] ?? `${Math.ceil(amount * fuzzScale)}`];
   }),
 );
-/** Limit for requests of another tab: the project runs alone. */
-fuzzEnv['LOCALTEXT_FUZZ_MAX_WAIT_MS'] ??= process.env['LOCALTEXT_FUZZ_MAX_WAIT_MS'] ?? '1000';
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 

