@@ -23,4 +23,5 @@ export * from './undecided.ts';
 export * from './url-path.ts';
 export * from './user-timing.ts';
 export * from './value-at.ts';
+export * from './when-stuck.ts';
 export type { z } from './zod.ts';

@@ -82,7 +82,7 @@ export async function* askEngine<T, K extends Kind = Kind>(
       const before = received();
       // Posted before the watch starts, which must first set up a lock and a channel.
       engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id });
-      const answer = receive<K>(engine, locks, signal);
+      const answer = receive<K>(engine, { scope, locks }, signal);
       try {
         for (let message = await answer.read(); message; message = await answer.read()) {
           const part = read(message);
@@ -117,9 +117,13 @@ const CREDIT_STEP = CREDIT_WINDOW / 2;
 const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
 
 /** Messages of an engine's port, for one reader. */
-function receive<K extends Kind>(engine: FoundEngine, locks: LockManager, signal: AbortSignal) {
+function receive<K extends Kind>(
+  engine: FoundEngine,
+  { scope, locks }: Pick<EngineConnection, 'scope' | 'locks'>,
+  signal: AbortSignal,
+) {
   const messages = new Channel<EngineMessage<K> | EngineEnd>();
-  const stopWatching = watchEngine(locks, engine.epoch, (end) => messages.push(end));
+  const stopWatching = watchEngine(scope, locks, engine.epoch, (end) => messages.push(end));
   /** Aborts at once, even if no reader waits. */
   const onAbort = (): void => {
     engine.dismiss();

@@ -14,9 +14,9 @@ export interface EngineConnection {
 export interface EngineTransport {
   /**
    * Tries one of the ways to reach the engine worker. Called again, with a growing pause, until a worker
-   * accepts.
+   * accepts. `isLost`: neither it nor its page has answered for seconds, so another page should lead.
    */
-  offer(ways: Ways, again: boolean): Promise<void>;
+  offer(ways: Ways, again: boolean, isLost: boolean): Promise<void>;
   /** The first answer to a request. */
   heard?(ways: Ways, answer: FirstAnswer): void;
 }

@@ -1,15 +1,14 @@
 import { abortable, backoff, createDeferred, protocolMismatch, serverError, ServiceError } from '#base';
 import {
-  directChannel,
   leaderLock,
   leaderUrlLock,
   queryLocks,
   PROTOCOL_VERSION,
-  type DirectPort,
   type ServePort,
   type RequesterPort,
 } from '#protocol';
 import type { EngineConnection, EngineTransport, Ways } from './engine-connection.ts';
+import { dismiss, openDirect } from './direct-port.ts';
 import { watchEngine } from './watch-engine.ts';
 
 /** An engine worker that has taken our port. */
@@ -22,6 +21,9 @@ export interface FoundEngine {
 
 /** Pauses between the offers of one call. */
 const OFFERS = { firstMs: 150, maxMs: 1000 };
+
+/** Unanswered offers, of about 10 s, after which the leader counts as lost. */
+const LOST_OFFERS = 12;
 
 /**
  * Asks until a worker takes one of the ports. Earlier ports stay open meanwhile: a worker that is still
@@ -41,6 +43,7 @@ export async function findEngine(
   const listen = (port: RequesterPort): void => {
     ports.add(port);
     port.onmessage = ({ data }) => {
+      unanswered = 0;
       if (data.type !== 'error' && data.type !== 'connected') return;
       const isOther = data.type === 'connected' && data.version !== PROTOCOL_VERSION;
       const answer = isOther ? ({ type: 'error', error: protocolMismatch().wire } as const) : data;
@@ -64,16 +67,19 @@ export async function findEngine(
   };
 
   let offers = 0;
+  let unanswered = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const offer = (again: boolean): void => {
-    timer = setTimeout(() => offer(true), backoff(offers++, OFFERS));
-    transport.offer(ways, again).catch(fail);
+  const offer = (): void => {
+    timer = setTimeout(offer, backoff(offers, OFFERS));
+    const isLost = unanswered > 0 && unanswered % LOST_OFFERS === 0;
+    unanswered++;
+    transport.offer(ways, offers++ > 0, isLost).catch(fail);
   };
   const giveUp = () => void engineUnavailable(connection).then(fail, fail);
   const deadline = setTimeout(giveUp, connection.deadlineMs);
   try {
     signal.throwIfAborted();
-    offer(false);
+    offer();
     const engine = await abortable(found.promise, signal);
     if ('error' in engine) throw engine.error;
     ports.delete(engine.port);
@@ -84,23 +90,6 @@ export async function findEngine(
     clearTimeout(timer);
     for (const port of ports) dismiss(port);
   }
-}
-
-function openDirect(scope: string): BroadcastChannel {
-  const channel = `${directChannel(scope)}:${crypto.randomUUID()}`;
-  const port = new BroadcastChannel(channel);
-  const direct = new BroadcastChannel(directChannel(scope));
-  direct.postMessage({ channel } satisfies DirectPort);
-  direct.close();
-  return port;
-}
-
-/** Dismisses a worker that has taken the port, or takes it later: it must not wait for a question. Once: a closed BroadcastChannel throws. */
-function dismiss(port: RequesterPort): void {
-  if (!port.onmessage) return;
-  port.onmessage = null;
-  port.postMessage({ type: 'cancel' });
-  port.close();
 }
 
 async function engineUnavailable(connection: Required<EngineConnection>): Promise<ServiceError> {
@@ -115,7 +104,7 @@ async function engineUnavailable(connection: Required<EngineConnection>): Promis
   return serverError(
     'engine_unavailable',
     names.includes(leaderLock(scope))
-      ? `${tab} did not respond within ${seconds} s. Close its open dialog, or the tab, and try again.`
+      ? `${tab} did not respond within ${seconds} s. Open that tab and close its dialog, or close the tab, and try again.`
       : `No tab of this site offered an engine within ${seconds} s. Open one that calls start(), and try again. If one is open, another script may hold its Web Lock ${leaderLock(scope)}.`,
   );
 }
@@ -125,7 +114,7 @@ async function engineUnavailable(connection: Required<EngineConnection>): Promis
  * tabs. If that engine has ended, or does not accept in time, the tabs are asked as before, for one of the requests
  * that wait: hundreds of ports for each tab would hold up all tabs for seconds.
  */
-export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {
+export function linked(transport: EngineTransport, scope: string, locks: LockManager): EngineTransport {
   let link: MessagePort | null = null;
   let stopWatching = (): void => {};
   /** Requests that wait, the oldest first, with the link to which they were offered last. */
@@ -138,12 +127,12 @@ export function linked(transport: EngineTransport, locks: LockManager): EngineTr
   const offerByLink = (ways: Ways): void =>
     link?.postMessage({ type: 'localtext:serve' } satisfies ServePort, [ways.openPort()]);
   return {
-    async offer(ways, again) {
+    async offer(ways, again, isLost) {
       if (waiting.get(ways) === link) forget();
       for (const each of waiting.keys()) if (each.isOver) waiting.delete(each);
       waiting.set(ways, link);
       if (link) offerByLink(ways);
-      else if (waiting.keys().next().value === ways) await transport.offer(ways, again);
+      else if (waiting.keys().next().value === ways) await transport.offer(ways, again, isLost);
     },
     heard(ways, answer) {
       waiting.delete(ways);
@@ -151,7 +140,7 @@ export function linked(transport: EngineTransport, locks: LockManager): EngineTr
       if (isConnected && answer.link) {
         forget();
         ({ link } = answer);
-        stopWatching = watchEngine(locks, answer.epoch, forget);
+        stopWatching = watchEngine(scope, locks, answer.epoch, forget);
       } else if (link) return;
       for (const each of waiting.keys())
         if (!isConnected) each.fail(answer.error);

@@ -1,5 +1,6 @@
-import type { WireError } from '#base';
+import { PING_MS, whenStuck, type WireError } from '#base';
 import { LEADER_EXIT_CHANNEL, engineLock, whenReleased, type LeaderExit } from '#protocol';
+import { dismiss, openDirect } from './direct-port.ts';
 
 /** Reason why an engine does not answer. */
 export type EngineEnd =
@@ -21,7 +22,7 @@ type Report = (end: EngineEnd) => void;
 const watches = new Map<string, ReturnType<typeof startWatch>>();
 
 /** One watch for all requests of a thread: hundreds of locks and channels would delay each other request. */
-function startWatch(locks: LockManager, epoch: string) {
+function startWatch(scope: string, locks: LockManager, epoch: string) {
   const reports = new Set<Report>();
   const stopped = new AbortController();
   const report: Report = (end) => {
@@ -40,7 +41,11 @@ function startWatch(locks: LockManager, epoch: string) {
       report({ type: 'died', cause: null });
     }, LAST_MESSAGES_MS);
   };
-  whenReleased(locks, engineLock(epoch), stopped.signal).then(onReleased, (error: unknown) => {
+  // iOS stops the process of a hidden tab without an event; its locks stay held.
+  Promise.race([
+    whenReleased(locks, engineLock(epoch), stopped.signal),
+    whenStuck(() => ping(scope, epoch), stopped.signal),
+  ]).then(onReleased, (error: unknown) => {
     if (!stopped.signal.aborted) throw error;
   });
   const stop = (): void => {
@@ -51,9 +56,17 @@ function startWatch(locks: LockManager, epoch: string) {
   return { reports, stop };
 }
 
+/** Resolves when the worker of that epoch answers. */
+const ping = (scope: string, epoch: string): Promise<void> =>
+  new Promise((resolve) => {
+    const port = openDirect(scope);
+    port.onmessage = ({ data }) => data.type === 'connected' && data.epoch === epoch && resolve();
+    setTimeout(() => dismiss(port), PING_MS);
+  });
+
 /** Reports the end of that epoch's worker. The function returned stops the watch. */
-export function watchEngine(locks: LockManager, epoch: string, report: Report): () => void {
-  const watch = watches.get(epoch) ?? startWatch(locks, epoch);
+export function watchEngine(scope: string, locks: LockManager, epoch: string, report: Report): () => void {
+  const watch = watches.get(epoch) ?? startWatch(scope, locks, epoch);
   watches.set(epoch, watch);
   const each: Report = (end) => report(end);
   watch.reports.add(each);

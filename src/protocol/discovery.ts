@@ -11,6 +11,8 @@ export interface NeedEngine {
   version: number;
   /** Scope of the service worker that asks. Windows of other apps get the message, too. */
   scope: string;
+  /** Whether the leader has not answered for seconds: a visible tab takes its place. */
+  isLost?: boolean;
 }
 
 /** Page → service worker, answered on the port that comes with it. */

@@ -37,7 +37,7 @@ const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
 const engine: EngineConnection = {
   scope,
-  transport: linked({ offer: askWindows }, navigator.locks),
+  transport: linked({ offer: askWindows }, scope, navigator.locks),
   locks: navigator.locks,
 };
 const v1 = browserV1(engine, new Copies(scope, navigator.locks));
@@ -48,10 +48,10 @@ if (self.serviceWorker?.state === 'activated') void v1.readAhead();
  * Asks every window of the origin, also those that this service worker does not control: one of them leads.
  * If it does not pass the port on, its worker is called.
  */
-async function askWindows(ways: Ways, again: boolean): Promise<void> {
+async function askWindows(ways: Ways, again: boolean, isLost: boolean): Promise<void> {
   if (again) ways.openDirect();
   const windows = await self.clients.matchAll({ includeUncontrolled: true });
-  for (const client of windows) client.postMessage(needEngine, [ways.openPort()]);
+  for (const client of windows) client.postMessage({ ...needEngine, isLost }, [ways.openPort()]);
 }
 
 /**

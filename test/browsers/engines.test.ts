@@ -29,10 +29,8 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
 
   beforeAll(async () => {
     // Not isolated: one thread in every browser, so that the results can be compared.
-    [browser, site] = await Promise.all([
-      launch({ computesLittle: true }),
-      AlteredSite.start(inject('siteUrl')),
-    ]);
+    browser = await launch({ computesLittle: true });
+    site = await AlteredSite.start(inject('siteUrl'));
     tab = await SiteTab.open(browser, site.url, {});
   });
   afterAll(() => browser?.close());

@@ -13,10 +13,8 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'firefox'))('$nam
   let tab: SiteTab;
 
   beforeAll(async () => {
-    [browser, site] = await Promise.all([
-      launchFirefox({ sharedMemory: false }),
-      AlteredSite.start(inject('siteUrl')),
-    ]);
+    browser = await launchFirefox({ sharedMemory: false });
+    site = await AlteredSite.start(inject('siteUrl'));
     tab = await SiteTab.open(browser, site.url, {});
   });
   afterAll(() => browser?.close());

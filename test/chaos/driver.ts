@@ -2,7 +2,8 @@ import type { BrowserContext } from 'playwright';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Body, Run } from '../browser/lifetime/site/run.ts';
-import { crash, engineOf, killEngine, killServiceWorker } from '../browser/lifetime/support/kill.ts';
+import { stopServiceWorker } from '../support/service-worker-control.ts';
+import { crash, engineOf, killEngine } from '../browser/lifetime/support/kill.ts';
 import { Tab } from '../browser/lifetime/support/tab.ts';
 import { judge } from './judge.ts';
 import { deleteDatabases, meddle } from './meddle.ts';
@@ -142,7 +143,7 @@ export class Driver {
         return [];
       }
       case 'service worker':
-        await killServiceWorker(tab.page);
+        await stopServiceWorker(tab.page);
         return [];
       case 'abort': {
         if (requests.length === 0) return [];

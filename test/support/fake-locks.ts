@@ -35,10 +35,15 @@ export class FakeLocks {
 
   /** What the browser does when a script requests the lock with `steal`. @returns a function that releases it */
   steal(name: string): () => void {
-    for (const reject of this.#losers.get(name) ?? []) reject(new DOMException('stolen', 'AbortError'));
-    this.#losers.delete(name);
+    this.#robHolders(name);
     this.#held.set(name, { mode: 'exclusive', holders: 1 });
     return () => this.#release(name);
+  }
+
+  #robHolders(name: string): void {
+    for (const reject of this.#losers.get(name) ?? []) reject(new DOMException('stolen', 'AbortError'));
+    this.#losers.delete(name);
+    this.#held.delete(name);
   }
 
   #request(name: string, rest: unknown[]): Promise<unknown> {
@@ -47,6 +52,7 @@ export class FakeLocks {
       mode?: Mode;
       signal?: AbortSignal;
       ifAvailable?: boolean;
+      steal?: boolean;
     };
     const mode = options.mode ?? 'exclusive';
     const waiting = this.#queues.get(name)?.length ?? 0;
@@ -71,7 +77,8 @@ export class FakeLocks {
       };
       if (options.signal?.aborted) return onAbort();
       options.signal?.addEventListener('abort', onAbort);
-      queue.push(waiter);
+      if (options.steal) this.#robHolders(name);
+      queue[options.steal ? 'unshift' : 'push'](waiter);
       this.#queues.set(name, queue);
       queueMicrotask(() => this.#grantNext(name));
     });

@@ -1,34 +1,33 @@
 import type { Page } from 'playwright';
 
-/** Stops the page's service worker as a browser does that needs the memory; the next request starts it again. */
+import { createDeferred } from '../../src/base/async.ts';
+
+/** Stops every service worker as a browser does that needs the memory; the next request starts it again. */
 export async function stopServiceWorker(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
-  try {
-    let asked = false;
-    let allStopped = false;
-    let onStopped = (): void => undefined;
-    const stopped = new Promise<void>((resolve) => (onStopped = resolve));
-    const look = (): void => {
-      if (asked && allStopped) onStopped();
-    };
-    session.on('ServiceWorker.workerVersionUpdated', ({ versions }) => {
-      if (versions.length === 0) return;
-      allStopped = versions.every(({ runningStatus }) => runningStatus === 'stopped');
-      look();
-    });
-    await session.send('ServiceWorker.enable');
-    await session.send('ServiceWorker.stopAllWorkers');
-    asked = true;
-    // The browser may have stopped it before, or tell so before it answers.
+  const stops = new Map<string, boolean>();
+  const stopped = createDeferred();
+  let isAsked = false;
+  const look = (): void => {
+    if (isAsked && stops.size > 0 && [...stops.values()].every(Boolean)) stopped.resolve();
+  };
+  session.on('ServiceWorker.workerVersionUpdated', ({ versions }) => {
+    // Another tab's request may start it again at once: one event that says so is enough.
+    for (const { versionId, runningStatus } of versions)
+      stops.set(versionId, runningStatus === 'stopped' || (isAsked && stops.get(versionId) === true));
     look();
-    await Promise.race([stopped, timeout(10_000, 'the service worker did not stop')]);
+  });
+  const late = setTimeout(() => stopped.resolve(), 10_000);
+  try {
+    await session.send('ServiceWorker.enable');
+    isAsked = true;
+    await session.send('ServiceWorker.stopAllWorkers');
+    // The browser may have stopped it before.
+    look();
+    await stopped.promise;
+    if (![...stops.values()].every(Boolean)) throw new Error('the service worker did not stop');
   } finally {
+    clearTimeout(late);
     await session.detach();
   }
-}
-
-async function timeout(ms: number, message: string): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    setTimeout(() => reject(new Error(message)), ms).unref();
-  });
 }

@@ -53,6 +53,8 @@ export class ElectionMember extends EventTarget {
   #leaving: Promise<void> | null = null;
   /** Aborted when the lock of this term is lost or given up. */
   #term = new AbortController();
+  /** Whether the next term begins by stealing the lock. */
+  #steals = false;
 
   constructor(scope: string, settings: EngineSettings) {
     super();
@@ -82,7 +84,10 @@ export class ElectionMember extends EventTarget {
           .catch(() => undefined);
         return leading;
       };
-      await locks.request(leaderLock(this.scope), { signal }, lead).catch((error: unknown) => {
+      // The browser allows no signal beside `steal`, which does not wait.
+      const options = this.#steals ? { steal: true } : { signal };
+      this.#steals = false;
+      await locks.request(leaderLock(this.scope), options, lead).catch((error: unknown) => {
         if (signal.aborted) return;
         if ((error as Error).name !== 'AbortError') throw error;
         const { count, at } = this.#thefts;
@@ -103,6 +108,13 @@ export class ElectionMember extends EventTarget {
       }
       if (isStolen) await delay(backoff(count - 1, PAUSES), leave).catch(() => undefined);
     }
+  }
+
+  /** Leads in place of a tab that does not answer. If that tab runs again, it ends its engine and queues. */
+  takeOver(): void {
+    if (this.leading || document.hidden) return;
+    this.#steals = true;
+    this.#term.abort();
   }
 
   /**
@@ -139,7 +151,11 @@ export class ElectionMember extends EventTarget {
     else if (version !== PROTOCOL_VERSION) refuse(port, protocolMismatch());
     else if (state.type === 'serving') state.worker.serve(port);
     else if (state.type === 'failing') refuse(port, state.error);
-    else state.ports.push(port);
+    else {
+      // A slow start: the tab is not lost.
+      port.postMessage({ type: 'stage', stage: 'loading' } satisfies EngineMessage);
+      state.ports.push(port);
+    }
   }
 
   async #ownWorker(signal: AbortSignal): Promise<void> {

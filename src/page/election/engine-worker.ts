@@ -7,20 +7,13 @@ import {
   type WorkerOptions,
   type ServePort,
 } from '#protocol';
-import { serverError, buildReplaced, abortable, delay, withTimeout, type ServiceError } from '#base';
+import { serverError, buildReplaced, abortable, delay, whenStuck, type ServiceError } from '#base';
 import { blockedMessage, onBlockedWorker, withTrustedWorkers } from '#browser';
 import { loadChunk } from '../load-chunk.ts';
 import { pageServices } from '../page-services/page-services.ts';
 import { LoadJournal } from './load-journal.ts';
 
 const START_TIMEOUT_MS = 30_000;
-/**
- * Pause between pings, and time limit of a ping. On a busy machine, Firefox has stopped workers permanently
- * while they started another one. No task of the engine takes this long.
- */
-const PING_MS = 10_000;
-const MISSED_PINGS = 2;
-
 /** Time limit for fetching this page, to compare its build, or the worker's script. */
 const PAGE_MS = 5000;
 
@@ -156,19 +149,6 @@ async function isReplaced(leave: AbortSignal): Promise<boolean> {
     .then((response) => response.text())
     .catch(() => '');
   return html.includes('name="localtext-build"') && !html.includes(mark);
-}
-
-/**
- * Resolves when `MISSED_PINGS` pings in a row, each after a pause, are not answered. A single one may be a
- * device that slept.
- */
-export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  for (let missed = 0; missed < MISSED_PINGS;) {
-    await delay(PING_MS, signal);
-    // A worker that refuses the call, being of another version, runs as well.
-    const answered = await abortable(withTimeout(Promise.allSettled([ping()]), PING_MS), signal);
-    missed = answered ? 0 : missed + 1;
-  }
 }
 
 const workerBlocked = (message: string): ServiceError => serverError('worker_blocked', message);

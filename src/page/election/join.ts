@@ -96,7 +96,9 @@ function listen(member: ElectionMember, signal: AbortSignal): void {
     ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
       if (!port || data?.type !== 'localtext:need-engine') return;
       // `serve()` refuses other versions of this app.
-      if (data.scope === member.scope) member.serve(port, data.version);
+      if (data.scope !== member.scope) return;
+      if (data.isLost) member.takeOver();
+      member.serve(port, data.version);
     },
     { signal },
   );

@@ -7,7 +7,8 @@ export const pageConnection = (member: ElectionMember): EngineConnection => ({
   scope: member.scope,
   locks: navigator.locks,
   transport: {
-    async offer(ways) {
+    async offer(ways, _again, isLost) {
+      if (isLost) member.takeOver();
       if (member.leading) member.serve(ways.openPort(), PROTOCOL_VERSION);
       else ways.openDirect();
     },

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright';
 import { expect, test } from 'vitest';
 
-import { killEngine, killServiceWorker } from './support/kill.ts';
+import { stopServiceWorker } from '../../support/service-worker-control.ts';
+import { killEngine } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { unregisterAll } from './support/unregister.ts';
 import { send } from '../../support/send.ts';
@@ -16,10 +17,10 @@ test('a revoked key fails at once: in two tabs, and after a restart', async () =
   for (let round = 0; round < 5; round++) {
     const issued = await tab.page.evaluate(() => window.lifetime.handle().keys.issue({ label: 'brief' }));
     for (const { page } of [tab, other]) expect(await statusOfModels(page, issued.key)).toBe(200);
-    if (round === 4) await killServiceWorker(tab.page);
+    if (round === 4) await stopServiceWorker(tab.page);
     await other.page.evaluate((id) => window.lifetime.handle().keys.revoke(id), issued.id);
     for (const { page } of [tab, other]) expect(await statusOfModels(page, issued.key)).toBe(401);
-    await killServiceWorker(tab.page);
+    await stopServiceWorker(tab.page);
     expect(await statusOfModels(other.page, issued.key)).toBe(401);
   }
 });
@@ -30,7 +31,7 @@ test('killed in mid-stream: the client sees it, and the engine is free', async (
   for (let round = 0; round < 3; round++) {
     const name = await tab.begin(counting({ max_tokens: 60 }));
     await tab.deltas(name, 3);
-    await killServiceWorker(tab.page);
+    await stopServiceWorker(tab.page);
     const run = await tab.ended(name, 5000);
     await tab.untilFree();
     expect(run.error?.code).toBeNull();
@@ -51,7 +52,7 @@ test('killed while a model loads: ready() resolves all the same', async () => {
     });
     return { loaded };
   });
-  await killServiceWorker(tab.page);
+  await stopServiceWorker(tab.page);
   await loads.evaluate(({ loaded }) => loaded);
   const { models } = await tab.status();
   expect(models.find(({ id }) => id === 'jade-mole-4')).toMatchObject({ state: 'ready' });

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright';
 
-import { killServiceWorker } from '../../browser/lifetime/support/kill.ts';
+import { stopServiceWorker } from '../../support/service-worker-control.ts';
 import { launch } from '../../support/launch.ts';
 import type { Browser, LaunchOptions, Tab } from './driver.ts';
 
@@ -19,7 +19,7 @@ export async function launchChromium({ isPrivate = false }: LaunchOptions = {}):
     },
     async stopServiceWorker(tab) {
       const page = pages.get(tab);
-      if (page) await killServiceWorker(page);
+      if (page) await stopServiceWorker(page);
     },
     close: () => persistent.close(),
   };

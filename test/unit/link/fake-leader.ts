@@ -82,8 +82,8 @@ export class FakeLeader implements EngineTransport {
 /** What a test's transport points at; it may change while a request runs. */
 export class FakeSite implements EngineTransport {
   leader: EngineTransport | null = null;
-  offer(ways: Ways, again: boolean): Promise<void> {
-    return this.leader?.offer(ways, again) ?? Promise.resolve();
+  offer(...offer: Parameters<EngineTransport['offer']>): Promise<void> {
+    return this.leader?.offer(...offer) ?? Promise.resolve();
   }
 }
 

@@ -12,7 +12,7 @@ const locks = new FakeLocks();
 const site = new FakeSite();
 const client = createRequester({
   scope: '/',
-  transport: linked(site, locks.manager),
+  transport: linked(site, '/', locks.manager),
   locks: locks.manager,
   deadlineMs: 2000,
 });

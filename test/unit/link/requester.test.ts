@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import type { EngineTransport } from '../../../src/link/engine-connection.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createRequester, loadModel } from '../../../src/link/requester.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { EngineEvent } from '../../../src/protocol/service-dependencies.ts';
@@ -24,6 +25,11 @@ import { sleep, virtualTime } from '../../support/virtual-time.ts';
 import { chatJob } from '../../support/chat-job.ts';
 
 virtualTime();
+// In virtual time, a ping would end before its answer arrives.
+vi.mock(import('../../../src/base/when-stuck.ts'), async (original) => ({
+  ...(await original()),
+  whenStuck: () => new Promise(() => undefined),
+}));
 
 const HELLO = chatJob({ model: 'amber-phoenix-4' });
 
@@ -48,6 +54,23 @@ async function collect(events: AsyncIterable<EngineEvent>): Promise<ChatEvent[]>
   const all: ChatEvent[] = [];
   for await (const event of events) if (event.type !== 'stage') all.push(event);
   return all;
+}
+
+/** Each tab ends that gets the question, until five have. @returns how many have */
+function endTabs(end: 'leave' | 'die'): () => number {
+  let ended = 0;
+  const next = (): void => {
+    const leader = lead(({ send }) => {
+      if (ended === 5) for (const message of [accepted(), delta('at last'), done(2)]) send(message);
+      else {
+        ended++;
+        next();
+        leader[end]();
+      }
+    });
+  };
+  next();
+  return () => ended;
 }
 
 const ask = (id = 'r1', signal = new AbortController().signal) => ({ id, signal });
@@ -179,6 +202,20 @@ describe('a chat', () => {
     });
     await tick();
     expect(locks.heldNames()).toEqual([]);
+  });
+
+  it.each([
+    [1, 'is silent', []],
+    [0, 'starts', [{ type: 'stage', stage: 'loading' }] as const],
+  ])('asks for another leader in 15 s %i times where the first %s', async (times, _, messages) => {
+    const client = setUp(15_000);
+    const offer = vi.fn(async (...[ways]: Parameters<EngineTransport['offer']>) => {
+      for (const message of messages) ways.openPort().postMessage(message);
+      await new Promise(setImmediate);
+    });
+    site.leader = { offer };
+    await expect(collect(client.run(HELLO, ask()))).rejects.toThrow('engine');
+    expect(offer.mock.calls.filter(([, , isLost]) => isLost)).toHaveLength(times);
   });
 
   it('says which tab does not respond', async () => {
@@ -414,36 +451,17 @@ describe('when the engine dies', () => {
 
   it('counts no tab that was closed', async () => {
     const client = setUp();
-    let left = 0;
-    const leadAndLeave = (): void => {
-      const leader = lead(({ send }) => {
-        left++;
-        if (left > 5) for (const message of [accepted(), delta('at last'), done(2)]) send(message);
-        else {
-          leadAndLeave();
-          leader.leave();
-        }
-      });
-    };
-    leadAndLeave();
+    endTabs('leave');
     expect(textOf(await collect(client.run(HELLO, ask())))).toBe('at last');
   });
 
   it('gives up on a question that kills two in a row', async () => {
     const client = setUp();
-    let killed = 0;
-    const kill = (): void => {
-      const leader = lead(() => {
-        killed++;
-        kill();
-        leader.die();
-      });
-    };
-    kill();
+    const ended = endTabs('die');
     await expect(collect(client.run(HELLO, ask()))).rejects.toMatchObject({
       wire: { code: 'engine_failed' },
     });
-    expect(killed).toBe(2);
+    expect(ended()).toBe(2);
   });
 });
 

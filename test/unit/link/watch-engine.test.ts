@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import { watchEngine } from '../../../src/link/watch-engine.ts';
-import { engineLock, keepLock, LEADER_EXIT_CHANNEL } from '#protocol';
+import { engineLock, keepLock, LEADER_EXIT_CHANNEL, listenDirectly } from '#protocol';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const started = async (epoch: string) => {
@@ -14,7 +14,7 @@ test('hundreds of requests of one engine take one lock, and each learns of its e
   const { locks, release } = await started('crowd');
   const requests = vi.spyOn(locks.manager, 'request');
   const reports = Array.from({ length: 300 }, () => vi.fn());
-  const stops = reports.map((report) => watchEngine(locks.manager, 'crowd', report));
+  const stops = reports.map((report) => watchEngine('/', locks.manager, 'crowd', report));
   stops[0]?.();
   expect(requests).toHaveBeenCalledTimes(1);
   release();
@@ -25,17 +25,35 @@ test('hundreds of requests of one engine take one lock, and each learns of its e
 test('a request that comes after the report of an end has its own', async () => {
   const { locks, release } = await started('late');
   const [first, second] = [vi.fn(), vi.fn()];
-  watchEngine(locks.manager, 'late', first);
+  watchEngine('/', locks.manager, 'late', first);
   release();
   await vi.waitFor(() => expect(first).toHaveBeenCalled());
-  watchEngine(locks.manager, 'late', second);
+  watchEngine('/', locks.manager, 'late', second);
   await vi.waitFor(() => expect(second).toHaveBeenCalledWith({ type: 'died', cause: null }));
+});
+
+test.each([true, false])('a worker that holds its lock, and answers pings: %s', async (answers) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { locks } = await started('stopped');
+  const answer = { type: 'connected', epoch: 'stopped' };
+  const direct = listenDirectly('/', (port) => answers && port.postMessage(answer));
+  const report = vi.fn();
+  const stop = watchEngine('/', locks.manager, 'stopped', report);
+  for (let second = 0; second < 41; second++) {
+    await vi.advanceTimersByTimeAsync(1000);
+    // Messages of channels arrive in real time.
+    await new Promise(setImmediate);
+  }
+  expect(report.mock.calls).toEqual(answers ? [] : [[{ type: 'died', cause: null }]]);
+  stop();
+  direct.close();
+  vi.useRealTimers();
 });
 
 test('every watcher learns that the leading tab exits', async () => {
   const { locks } = await started('left');
   const reports = [vi.fn(), vi.fn()];
-  const stops = reports.map((report) => watchEngine(locks.manager, 'left', report));
+  const stops = reports.map((report) => watchEngine('/', locks.manager, 'left', report));
   const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
   channel.postMessage({ epoch: 'left' });
   for (const report of reports)

@@ -54,10 +54,16 @@ vi.mock(import('../../../../src/page/election/engine-worker.ts'), async (origina
   },
 }));
 
-test('a tab whose lock is stolen ends its engine, and leads again when the lock is free', async () => {
+/** @returns a function that has them leave, and waits for their end */
+function join(...members: ElectionMember[]): () => Promise<unknown> {
   const stop = new AbortController();
+  const ended = members.map((member) => member.run(stop.signal));
+  return () => (stop.abort(), Promise.all(ended));
+}
+
+test('a tab whose lock is stolen ends its engine, and leads again when the lock is free', async () => {
   const member = new ElectionMember('/', {} as EngineSettings);
-  const ended = member.run(stop.signal);
+  const leave = join(member);
   await expect.poll(() => [...running]).toEqual(['1']);
   const named = leaderUrlLock('/', 'https://site.example/app');
   expect(locks.heldNames()).toContain(named);
@@ -68,21 +74,33 @@ test('a tab whose lock is stolen ends its engine, and leads again when the lock 
   release();
   await expect.poll(() => [...running]).toEqual(['2']);
   expect(member.leading).toBe(true);
-  stop.abort();
-  await ended;
+  await leave();
   expect([...running]).toEqual([]);
 });
 
+test('a visible tab takes over from one that does not answer, which queues when it runs again', async () => {
+  const members = [1, 2, 3].map(() => new ElectionMember('/', {} as EngineSettings));
+  const leave = join(...members);
+  await expect.poll(() => running.size).toBe(1);
+  const [epoch] = running;
+  for (const hidden of [true, false]) {
+    vi.stubGlobal('document', { hidden });
+    members[hidden ? 1 : 2]?.takeOver();
+  }
+  await expect.poll(() => members.map(({ leading }) => leading)).toEqual([false, false, true]);
+  await expect.poll(() => [running.size, running.has(epoch ?? '')]).toEqual([1, false]);
+  await leave();
+});
+
 test('while a lock is stolen repeatedly, waiting requests get the reason; afterwards they are served', async () => {
-  const stop = new AbortController();
   const member = new ElectionMember('/', {} as EngineSettings);
-  const ended = member.run(stop.signal);
+  const leave = join(member);
   const answers: unknown[] = [];
   gate = new Promise(() => undefined);
   for (let theft = 1; theft <= 3; theft++) {
     await expect.poll(() => member.leading, { timeout: 5000 }).toBe(true);
     const { port1, port2 } = new MessageChannel();
-    port1.onmessage = ({ data }) => answers.push(data);
+    port1.onmessage = ({ data }) => data.type === 'stage' || answers.push(data);
     member.serve(port2, PROTOCOL_VERSION);
     locks.steal(leaderLock('/'))();
     await expect.poll(() => member.leading).toBe(false);
@@ -90,18 +108,15 @@ test('while a lock is stolen repeatedly, waiting requests get the reason; afterw
   gate = Promise.resolve();
   await expect.poll(() => answers).toMatchObject([{ type: 'error', error: { code: 'engine_unavailable' } }]);
   await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
-  stop.abort();
-  await ended;
+  await leave();
 });
 
 test('a tab whose message about a failed start cannot be fetched can leave', async () => {
   vi.spyOn(console, 'error').mockReturnValue();
   messages = new Promise(() => undefined);
-  const stop = new AbortController();
-  const ended = new ElectionMember('/', settings(GONE)).run(stop.signal);
+  const leave = join(new ElectionMember('/', settings(GONE)));
   await expect.poll(() => vi.mocked(console.error).mock.calls.length).toBe(2);
-  stop.abort();
-  await ended;
+  await leave();
   expect(locks.heldNames()).not.toContain(leaderLock('/'));
   messages = Promise.resolve();
 });
@@ -110,8 +125,7 @@ test('a tab whose build is gone from the server reports it, even without its mes
   vi.spyOn(console, 'error').mockReturnValue();
   messages = Promise.reject(new Error('no script'));
   messages.catch(() => undefined);
-  const stop = new AbortController();
-  const ended = new ElectionMember('/', settings(REPLACED)).run(stop.signal);
+  const leave = join(new ElectionMember('/', settings(REPLACED)));
   const port = new BroadcastChannel(`${directChannel('/')}:2`);
   const calls = new BroadcastChannel(directChannel('/'));
   const answers: unknown[] = [];
@@ -121,16 +135,14 @@ test('a tab whose build is gone from the server reports it, even without its mes
   expect(answers[0]).toMatchObject({ type: 'error', error: { code: 'build_replaced' } });
   calls.close();
   port.close();
-  stop.abort();
-  await ended;
+  await leave();
   messages = Promise.resolve();
 });
 
 test('while the worker does not start, a direct call gets the reason', async () => {
   vi.spyOn(console, 'error').mockReturnValue();
-  const stop = new AbortController();
   lives = ['fails', 'fails', 'fails'];
-  const ended = new ElectionMember('/', {} as EngineSettings).run(stop.signal);
+  const leave = join(new ElectionMember('/', {} as EngineSettings));
   const answers: unknown[] = [];
   const calls = new BroadcastChannel(directChannel('/'));
   const port = new BroadcastChannel(`${directChannel('/')}:1`);
@@ -148,24 +160,20 @@ test('while the worker does not start, a direct call gets the reason', async () 
   await expect.poll(() => answers).toEqual(['the last']);
   calls.close();
   port.close();
-  stop.abort();
-  await ended;
+  await leave();
 });
 
 test('a tab that cannot start its worker lets the next one lead, and leads again where none waits', async () => {
   vi.spyOn(console, 'error').mockReturnValue();
-  const stop = new AbortController();
-  const later = new AbortController();
   const broken = new ElectionMember('/', settings(GONE));
   const member = new ElectionMember('/', settings(null));
-  const ended = [broken.run(stop.signal)];
+  const leaveBroken = join(broken);
   await expect.poll(() => broken.leading).toBe(true);
-  ended.push(member.run(later.signal));
+  const leave = join(member);
   await expect.poll(() => [member.leading, broken.leading, running.size]).toEqual([true, false, 1]);
-  later.abort();
+  await leave();
   await expect.poll(() => [member.leading, broken.leading, running.size]).toEqual([false, true, 0]);
-  stop.abort();
-  await Promise.all(ended);
+  await leaveBroken();
 });
 
 test('a tab that is to queue again ends its engine once no request runs, if another tab waits', async () => {
@@ -202,18 +210,16 @@ test('pauses after workers that live shortly, or do not start, double up to 10 s
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   vi.spyOn(console, 'error').mockReturnValue();
   try {
-    const stop = new AbortController();
     const short = [100, 'fails', 4000, 'fails', 50, 100, 100, 100] as const;
     lives = [...short, 6000, 100];
     const lived = lives.map((life) => (life === 'fails' ? 0 : life));
     startedAt.length = 0;
-    const ended = new ElectionMember('/', {} as EngineSettings).run(stop.signal);
+    const leave = join(new ElectionMember('/', {} as EngineSettings));
     await vi.dynamicImportSettled();
     await vi.advanceTimersByTimeAsync(120_000);
     const pauses = startedAt.slice(1).map((at, index) => at - (startedAt[index] ?? 0) - (lived[index] ?? 0));
     expect(pauses).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000, 0, 250]);
-    stop.abort();
-    await ended;
+    await leave();
   } finally {
     vi.useRealTimers();
   }

@@ -1,11 +1,8 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
-import {
-  spawnEngineWorker,
-  whenStuck,
-  type EngineSettings,
-} from '../../../../src/page/election/engine-worker.ts';
+import { whenStuck } from '../../../../src/base/when-stuck.ts';
+import { spawnEngineWorker, type EngineSettings } from '../../../../src/page/election/engine-worker.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
 import { sleep } from '../../../support/virtual-time.ts';
 
@@ -13,35 +10,23 @@ beforeEach(() => void vi.useFakeTimers());
 
 const never = (): Promise<void> => new Promise(() => undefined);
 
-/** Whether a worker counts as stuck that gives these answers to its first pings, and answers from then on. */
-async function stuckAfter(answers: readonly (() => Promise<void>)[], milliseconds: number): Promise<boolean> {
-  const rest = [...answers];
+const refuses = (): Promise<void> => Promise.reject(new Error('no function'));
+const answers = (): Promise<void> => Promise.resolve();
+
+test.each([
+  ['misses two pings in a row, and not yet,', [never, never], 39_000, false],
+  ['misses two pings in a row,', [never, never], 41_000, true],
+  ['answers', [], 200_000, false],
+  ['misses one, and answers the next,', [never, answers, never], 200_000, false],
+  ['refuses the call', [refuses, refuses], 200_000, false],
+])('a worker that %s is stuck or not', async (_, rest, milliseconds, isStuck) => {
   const stop = new AbortController();
-  let stuck = false;
-  const watching = whenStuck(() => (rest.shift() ?? (() => Promise.resolve()))(), stop.signal).then(
-    () => (stuck = true),
-    () => undefined,
-  );
+  const stuck = vi.fn();
+  const watching = whenStuck(() => (rest.shift() ?? answers)(), stop.signal).then(stuck, () => undefined);
   await vi.advanceTimersByTimeAsync(milliseconds);
   stop.abort();
   await watching;
-  return stuck;
-}
-
-test('a worker that misses two pings in a row is stuck', async () => {
-  expect(await stuckAfter([never, never], 39_000)).toBe(false);
-  expect(await stuckAfter([never, never], 41_000)).toBe(true);
-});
-
-test.each([
-  ['answers', []],
-  ['misses one, and answers the next', [never, () => Promise.resolve(), never]],
-  [
-    'refuses the call',
-    [() => Promise.reject(new Error('no function')), () => Promise.reject(new Error('no function'))],
-  ],
-])('a worker that %s is not', async (_, answers) => {
-  expect(await stuckAfter(answers, 200_000)).toBe(false);
+  expect(stuck).toHaveBeenCalledTimes(isStuck ? 1 : 0);
 });
 
 /** A page whose workers fail as soon as they are told to start, and whose server answers nothing. */
