@@ -56,6 +56,8 @@ const fuzzEnv = Object.fromEntries(
     return [variable, process.env[variable] ?? `${Math.ceil(amount * fuzzScale)}`];
   }),
 );
+/** Limit for requests of another tab: the project runs alone. */
+fuzzEnv['LOCALTEXT_FUZZ_MAX_WAIT_MS'] ??= process.env['LOCALTEXT_FUZZ_MAX_WAIT_MS'] ?? '1000';
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 

@@ -12,6 +12,8 @@ const onlyKind = process.env['LOCALTEXT_FUZZ_KIND'];
 const LANES = 4;
 const BATCH = 100;
 const WATCH_MS = 250;
+/** Limit for requests of another tab. Only `npm run test:fuzz`, which runs alone, sets one. */
+const maxWaitMs = Number(process.env['LOCALTEXT_FUZZ_MAX_WAIT_MS'] ?? Number.POSITIVE_INFINITY);
 
 let context: BrowserContext;
 let page: Page;
@@ -65,6 +67,6 @@ test(
     expect(faults).toEqual([]);
     expect(await page.evaluate(() => window.fuzz.epoch()), 'the engine was started again').toBe(epoch);
     expect(delays.length).toBeGreaterThan(0);
-    expect(delays).not.toContain(Number.POSITIVE_INFINITY);
+    expect(Math.max(...delays)).toBeLessThan(maxWaitMs);
   },
 );
