@@ -114,6 +114,10 @@ function withPrefixes(
 export function vectorFault(vector: Vector, dimensions: number): ServiceError | undefined {
   if (vector.length === dimensions && vector.every((value) => Number.isFinite(value)) && vector.some(Boolean))
     return undefined;
-  const message = `The model did not return a vector of ${dimensions} finite numbers, or only zeros. Its file may be damaged: use another model.`;
+  const cause =
+    vector.length === dimensions
+      ? ', or only zeros. Its file may be damaged: use another model.'
+      : `, but of ${vector.length}: correct \`dimensions\` in the catalog, or use another model.`;
+  const message = `The model did not return a vector of ${dimensions} finite numbers${cause}`;
   return serverError('engine_failed', message);
 }

@@ -108,7 +108,7 @@ export function ggufTraits(gguf: Gguf, cursor: ByteCursor): GgufTraits {
     return readNumbers(cursor, at, MAX_LAYERS)?.map((each) => bounded(key, each, max)) ?? null;
   };
   requireSizes(gguf, architecture);
-  const encoder = encoderTraits(architecture, gguf, of);
+  const encoder = encoderTraits(architecture, gguf, of, split !== null);
   const generates = encoder.embedding === null && !encoder.reranks;
   const template = chatTemplate(gguf, TEMPLATE_KEY) ?? chatTemplate(gguf, TOOL_TEMPLATE_KEY);
   return {
@@ -149,7 +149,7 @@ function requireSizes({ metadata }: Gguf, architecture: string): void {
       typeof value === 'number'
         ? key.startsWith(`${architecture}.`) && (!Number.isFinite(value) || (value === 0 && SIZES.test(key)))
         : key === 'tokenizer.ggml.model' && (value === 'none' || value === 'no_vocab');
-    if (isWrong) throw new OtherModelError(`gives ${value} as ${key}`);
+    if (isWrong) throw new FormatError(`gives ${value} as ${key}`);
   }
 }
 
@@ -278,14 +278,28 @@ const RANK_POOLING = 4;
 /** Tensors after the last layer that compute a score. */
 const CLASSIFIER = /^cls\./;
 
-/** What a model computes that generates no text. Encoders whose files name no pooling have the mean, as most are trained. */
+const RANK_TEMPLATE_KEY = `${TEMPLATE_KEY}.rerank`;
+/** Places of a reranker's template. llama.cpp fills those that it has. */
+export const PLACES = ['{query}', '{document}'];
+
+/**
+ * What a model computes that generates no text. Encoders whose files name no pooling have the mean, as most are trained.
+ * @throws FormatError for a reranker whose scores would not depend on its texts
+ */
 function encoderTraits(
   architecture: string,
-  { tensors }: Gguf,
+  gguf: Gguf,
   of: SizeOf,
+  isPart: boolean,
 ): Pick<GgufTraits, 'embedding' | 'reranks' | 'guessesPooling'> {
   const type = of('pooling_type', 2 ** 31);
-  const reranks = type === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name));
+  const classifies = gguf.tensors.some(({ name }) => CLASSIFIER.test(name));
+  const reranks = type === RANK_POOLING || classifies;
+  if (reranks && !classifies && !isPart)
+    throw new FormatError(`gives ${type} as ${architecture}.pooling_type, and has no classifier (cls)`);
+  const template = chatTemplate(gguf, RANK_TEMPLATE_KEY);
+  const missing = PLACES.find((place) => reranks && template !== null && !template.includes(place));
+  if (missing !== undefined) throw new FormatError(`has no ${missing} in its ${RANK_TEMPLATE_KEY}`);
   const pooling = POOLINGS.get(type) ?? (ENCODERS.has(architecture) ? 'mean' : null);
   if (reranks || pooling === null) return { embedding: null, reranks, guessesPooling: false };
   const dimensions = of('embedding_length_out', MAX_WIDTH) || of('embedding_length', MAX_WIDTH);
@@ -305,9 +319,6 @@ function isTaggedEmbedding({ metadata }: Gguf, cursor: ByteCursor): boolean {
 
 const TOKEN_VECTORS = 'a model that gives each token a vector, as ColBERT does';
 
-/** Error for a file of a model that can neither chat nor embed, although llama.cpp may load it. */
-export class OtherModelError extends FormatError {}
-
 /** Descriptions of other files by `general.type`. A projector is detected by its architecture instead. */
 const OTHER_TYPES = new Map([
   ['adapter', 'a LoRA adapter, which changes a model: add it together with its model, as one of the files'],
@@ -316,13 +327,13 @@ const OTHER_TYPES = new Map([
 
 function requireKnown(architecture: string, gguf: Gguf): void {
   const type = OTHER_TYPES.get(String(gguf.metadata.get('general.type')?.value));
-  if (type !== undefined) throw new OtherModelError(`is no model, but ${type}`);
+  if (type !== undefined) throw new FormatError(`is no model, but ${type}`);
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
   const hasNoPooling = gguf.metadata.get(`${architecture}.pooling_type`)?.value === NO_POOLING;
   const isDense = hasNoPooling && gguf.tensors.some(({ name }) => DENSE.test(name));
   const other = isDense ? TOKEN_VECTORS : REFUSED_ARCHITECTURES.get(architecture);
   if (other !== undefined)
-    throw new OtherModelError(
+    throw new FormatError(
       `is no chat, embedding or reranking model, but ${other} (architecture ${architecture})`,
     );
   if (CHAT_ARCHITECTURES.has(architecture) || ENCODERS.has(architecture)) return;

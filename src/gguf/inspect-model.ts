@@ -1,8 +1,8 @@
 import type { FileRole } from '#catalog';
-import { type ByteCursor, type FileStart, FormatError, readHeader } from './byte-cursor.ts';
+import { type FileStart, FormatError } from './byte-cursor.ts';
 import { printable } from '#base';
 import { ggufTraits, requireTensors, type GgufTraits } from './gguf-traits.ts';
-import { type Gguf, readGguf } from './read-gguf.ts';
+import { type OpenGguf, openStart } from './open-gguf.ts';
 
 export interface ModelFile extends FileStart {
   name: string;
@@ -39,11 +39,16 @@ interface Part<F> {
 const MAX_FILES = 100;
 const MAX_NAME_LENGTH = 100;
 
+type Open<F> = (file: F) => Promise<OpenGguf>;
+
 /** Reads the headers of all files of a model. @throws FormatError with a message that names the file */
-export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
+export async function inspectModel<F extends ModelFile>(
+  files: readonly F[],
+  open: Open<F> = openStart,
+): Promise<InspectedModel<F>> {
   if (files.length > MAX_FILES)
     throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
-  const { parts, roles } = await readFiles(files);
+  const { parts, roles } = await readFiles(files, open);
   const [, another] = [...roles].filter(([, role]) => role === 'projector');
   if (another)
     throw new FormatError(
@@ -63,11 +68,7 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     sorted.every(({ traits: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
   if (!complete) throw incomplete(first.file.name, count, parts.length);
   const tensors = countTensors(sorted);
-  const [adapter] = [...roles].find(([, role]) => role === 'adapter') ?? [];
-  if (adapter && count > 1)
-    throw new FormatError(
-      `${adapter.name} is a LoRA adapter, which works with a model of one file: join the model's parts with llama-gguf-split --merge`,
-    );
+  if (count > 1) refuseAdapters(roles);
   const kept = [...sorted.map(({ file }) => file), ...roles.keys()];
   return {
     traits: { ...first.traits, tensors },
@@ -78,14 +79,23 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
   };
 }
 
+function refuseAdapters(roles: ReadonlyMap<ModelFile, FileRole>): void {
+  const [adapter] = [...roles].find(([, role]) => role === 'adapter') ?? [];
+  if (adapter)
+    throw new FormatError(
+      `${adapter.name} is a LoRA adapter, which works with a model of one file: join the model's parts with llama-gguf-split --merge`,
+    );
+}
+
 async function readFiles<F extends ModelFile>(
   files: readonly F[],
+  open: Open<F>,
 ): Promise<{ parts: Part<F>[]; roles: Map<F, FileRole> }> {
   const parts: Part<F>[] = [];
   const roles = new Map<F, FileRole>();
   for (const file of files) {
     try {
-      const part = await readHeader(file, files.length > 1 ? readPartOrOther : readPart);
+      const part = (files.length > 1 ? readPartOrOther : partOf)(await open(file));
       if (typeof part === 'string') roles.set(file, part);
       else if (!file.optional) parts.push({ file, ...part });
     } catch (error) {
@@ -105,8 +115,8 @@ const ALPHA = 'adapter.lora.alpha';
 const MAX_ALPHA = 65_536;
 
 /** Reads a part of the model, or the role of another file. */
-function readPartOrOther(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | FileRole {
-  const gguf = readGguf(cursor);
+function readPartOrOther(opened: OpenGguf): Omit<Part<unknown>, 'file'> | FileRole {
+  const { header: gguf } = opened;
   const value = (key: string): unknown => gguf.metadata.get(key)?.value;
   if (value('general.type') === 'adapter') {
     requireTensors(gguf);
@@ -114,7 +124,7 @@ function readPartOrOther(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | File
     if (!(Math.abs(Number(alpha)) <= MAX_ALPHA)) throw new FormatError(`gives ${String(alpha)} as ${ALPHA}`);
     return 'adapter';
   }
-  if (value('general.architecture') !== PROJECTOR) return partOf(gguf, cursor);
+  if (value('general.architecture') !== PROJECTOR) return partOf(opened);
   if (!gguf.tensors.some(({ name }) => name.startsWith('v.')))
     throw new FormatError('is the audio part of a model: models that hear are not supported. Leave it out');
   const type = value('clip.vision.projector_type') ?? value('clip.projector_type');
@@ -124,9 +134,7 @@ function readPartOrOther(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | File
   return 'projector';
 }
 
-const readPart = (cursor: ByteCursor): Omit<Part<unknown>, 'file'> => partOf(readGguf(cursor), cursor);
-
-function partOf(gguf: Gguf, cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
+function partOf({ header: gguf, cursor }: OpenGguf): Omit<Part<unknown>, 'file'> {
   return {
     traits: ggufTraits(gguf, cursor),
     tensorNames: gguf.tensors.map(({ name }) => name),

@@ -1,4 +1,4 @@
-import { type ByteCursor, readHeader, startOfBlob } from './byte-cursor.ts';
+import { type ByteCursor, type FileStart, readHeader, startOfBlob } from './byte-cursor.ts';
 import { type Gguf, readGguf } from './read-gguf.ts';
 
 /** A file's header, and a cursor for its lists. */
@@ -11,10 +11,13 @@ const opened = new WeakMap<Blob, Promise<OpenGguf>>();
 
 /** Reads a file's header, once for all that ask for it during a load: a vocabulary takes 40 ms. @throws FormatError */
 export function openGguf(file: Blob): Promise<OpenGguf> {
-  const known = opened.get(file) ?? readHeader(startOfBlob(file), open);
+  const known = opened.get(file) ?? openStart(startOfBlob(file));
   opened.set(file, known);
   return known;
 }
+
+/** Reads a header that is not kept. @throws FormatError */
+export const openStart = (file: FileStart): Promise<OpenGguf> => readHeader(file, open);
 
 function open(cursor: ByteCursor): OpenGguf {
   const header = readGguf(cursor);

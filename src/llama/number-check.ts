@@ -1,4 +1,4 @@
-import { FormatError, openGguf, TENSOR_TYPES } from '#gguf';
+import { openGguf, TENSOR_TYPES } from '#gguf';
 
 /** Scales above this are damage: a weight is some ones at most. The half floats end at 65,504. */
 const MAX_SCALE_BITS = 0x6400; // 1024
@@ -66,12 +66,8 @@ const NORM = /(^|[._])(attn|ffn|output)_norm\.weight$/;
  * trained model has. llama.cpp and the kernels (tools/kernels) compute with them and generate text that looks right.
  */
 export async function numberCheck(gguf: Blob) {
-  // A malformed header has nothing to check: llama.cpp reports the reason.
-  const open = await openGguf(gguf).catch((error: unknown) => {
-    if (error instanceof FormatError) return null;
-    throw error;
-  });
-  const { tensors = [], dataOffset = 0 } = open?.header ?? {};
+  const { header } = await openGguf(gguf);
+  const { tensors, dataOffset } = header;
   const parts = tensors.flatMap((tensor): Part[] => {
     const type = TENSOR_TYPES.get(tensor.type);
     const numbers = type && NUMBERS[type.name];

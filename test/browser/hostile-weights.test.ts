@@ -108,7 +108,7 @@ test('hostile weights with the right hash are refused by name, and other models 
       'weights_corrupt',
       /^The weight file hostile\/cut-short\.gguf says that its tensor .* and has 3500000/,
     ],
-    ['no-model', 'model_load_failed', /llama\.cpp says of its file: \w/],
+    ['no-model', 'model_load_failed', /hostile\/no-model\.gguf names no architecture/],
     ['no-tensor', 'model_load_failed', /says of its file: .*tensor 'blk\.0\.attn_q\.weight' not found/],
     ['no-pre-tokenizer', 'model_load_failed', /says of its file: .*unknown pre-tokenizer type: 'smellm'/],
     ['no-merges', 'model_load_failed', /says of its file: .*merges/],

@@ -1,12 +1,10 @@
 import { notNumbers } from '#base';
 import type { Engine } from '#engine-kit';
 import { CHARACTERS_A_TOKEN } from '#jobs';
+import { PLACES } from '#gguf';
 import type { Llama } from '#llama';
 import { boundDocument, refuseOversizedInput } from '../embedding-rules.ts';
 import { textParts, type TextPartsOptions } from './text-parts.ts';
-
-/** Places of llama.cpp's prompts for rerankers. The query is put in first: one in its text would be filled with the document. */
-const PLACES = ['{query}', '{document}'];
 
 /** A model in llama.cpp's server that scores pairs of texts. A pair is one part of a request. */
 export function llamaReranker(
@@ -14,6 +12,7 @@ export function llamaReranker(
   options: TextPartsOptions,
 ): Engine<'rerank'> {
   const { fingerprint, contextLength } = options;
+  // The query is put in first: a place in its text would be filled with the document.
   const parts = textParts(llama, { ...options, reserved: [...options.reserved, ...PLACES] });
 
   return {

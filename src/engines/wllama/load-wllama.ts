@@ -1,7 +1,7 @@
-import { weightBytes, halvedLengths, type WeightFile } from '#catalog';
+import { weightBytes, halvedLengths, type FileRole } from '#catalog';
 import { isEncoder, promptStates, SLOTS, type WllamaVariant } from './rules.ts';
 import type { GgufTraits } from '#gguf';
-import { omitNulls, serverError } from '#base';
+import { omitNulls } from '#base';
 import {
   chatThreads,
   hasThreads,
@@ -14,7 +14,7 @@ import {
 } from '#engine-kit';
 import { type Llama, type LlamaOptions, NotLoaded, openLlama, startAhead, type StateLimits } from '#llama';
 import { PromptRenderer, TemplateWorker } from '#chat-template';
-import { chatTraits } from './chat-traits.ts';
+import { inspectVariant } from './inspect-variant.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { WllamaEngine } from './wllama-engine.ts';
@@ -25,10 +25,9 @@ const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
 export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding' | 'rerank'> = async (
-  catalogued,
+  variant,
   context,
 ) => {
-  const variant = { ...catalogued, files: catalogued.files.toSorted(byRole) };
   // Embeddings and rerankers run on the CPU: vectors must be equal on every device, and some GPUs
   // compute wrong ones without an error.
   const gpuCheck = isEncoder(variant) ? Promise.resolve(false) : hasGpu();
@@ -59,25 +58,20 @@ async function loadFiles(
   gpuCheck: Promise<boolean>,
   workers: Workers,
 ): Promise<WllamaModel> {
-  const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
-  await checkGguf(variant, blobs);
+  const given = await Promise.all(variant.files.map(({ path }) => context.file(path)));
+  const inspected = await inspectVariant(variant, given);
   const gpu = await gpuCheck;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress({ phase: 'load', loadedBytes: totalBytes, totalBytes });
-  const model = blobs[variant.files.findIndex(({ role }) => role === undefined)] ?? new Blob();
-  const traits = isEncoder(variant) ? null : await chatTraits(variant.name, model);
+  const model = inspected.blobs[0] ?? new Blob();
 
   return loadFitting(
     halvedLengths(variant.contextLength),
     (contextLength) =>
-      loadOnce({ ...variant, contextLength }, context, { blobs, model, gpu, traits, workers }),
+      loadOnce({ ...variant, contextLength }, context, { ...inspected, model, gpu, workers }),
     (error) => isLackOfMemory(error) || error instanceof NotLoaded,
   );
 }
-
-/** Puts the model's own files first: llama.cpp reads the model from the first. */
-const byRole = (a: WeightFile, b: WeightFile): number =>
-  Number(a.role !== undefined) - Number(b.role !== undefined);
 
 const threadCount = (): number => (hasThreads() ? chatThreads() : 1);
 
@@ -94,17 +88,18 @@ const startWorker = async (context: EngineContext, gpuCheck: Promise<boolean>) =
 
 interface LoadParts {
   blobs: Blob[];
+  roles: (FileRole | undefined)[];
   /** The file of the model itself, or the first part of it. */
   model: Blob;
   gpu: boolean;
-  traits: GgufTraits | null;
+  traits: GgufTraits;
   workers: Workers;
 }
 
 async function loadOnce(
   variant: WllamaVariant,
   context: EngineContext,
-  { blobs, model, gpu, traits, workers }: LoadParts,
+  { blobs, roles, model, gpu, traits, workers }: LoadParts,
 ): Promise<WllamaModel> {
   const { name, contextLength } = variant;
   const llama = await openLlama(blobs, {
@@ -115,13 +110,13 @@ async function loadOnce(
       n_ctx: contextLength,
       n_threads: threadCount(),
       warmup: false,
-      ...(isEncoder(variant) ? encoderParameters(variant) : chatParameters(gpu, traits?.kvInBlocks ?? true)),
-      ...adaptersOf(variant),
+      ...(isEncoder(variant) ? encoderParameters(variant) : chatParameters(gpu, traits.kvInBlocks)),
+      ...adaptersOf(roles),
       // In place of the file's, which llama.cpp would try out, without bounds: `PromptRenderer` reads it.
       chat_template: 'chatml',
     },
     ahead: (await workers.llama) ?? undefined,
-    limits: traits ? stateLimits(traits, contextLength, gpu) : undefined,
+    limits: isEncoder(variant) ? undefined : stateLimits(traits, contextLength, gpu),
     signal: context.signal,
   });
   const backend = gpu ? 'webgpu' : `wasm-${llama.threads}t`;
@@ -140,7 +135,7 @@ type WllamaModel = Engine<'chat'> | Engine<'embedding'> | Engine<'rerank'>;
 async function toEngine(
   llama: Llama,
   variant: WllamaVariant,
-  { model, traits, workers }: Omit<LoadParts, 'blobs' | 'gpu'>,
+  { model, traits, workers }: Omit<LoadParts, 'blobs' | 'roles' | 'gpu'>,
   fingerprint: string,
 ): Promise<WllamaModel> {
   const { dimensions, minDimensions, prefixes, contextLength } = variant;
@@ -159,10 +154,10 @@ async function toEngine(
 }
 
 /** Adapters by the names that wllama gives files: it numbers all but a projector, and llama.cpp reads a model of one file from the first. */
-function adaptersOf({ files }: WllamaVariant): Pick<Parameters, 'lora_adapters'> {
-  const numbered = files.filter(({ role }) => role !== 'projector');
+function adaptersOf(roles: LoadParts['roles']): Pick<Parameters, 'lora_adapters'> {
+  const numbered = roles.filter((role) => role !== 'projector');
   const padded = (number: number): string => String(number).padStart(5, '0');
-  const adapters = numbered.flatMap(({ role }, index) =>
+  const adapters = numbered.flatMap((role, index) =>
     role === 'adapter'
       ? [{ path: `models/model-${padded(index + 1)}-of-${padded(numbered.length)}.gguf` }]
       : [],
@@ -189,24 +184,15 @@ function stateLimits(
   return states.checkpointBytes > 0 ? states : undefined;
 }
 
-/** Checks that files are GGUF, also when their hash matches: the catalog may name another kind of file. */
-async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
-  for (const [index, blob] of blobs.entries()) {
-    if ((await blob.slice(0, 4).text()) === 'GGUF') continue;
-    const message = `The file ${files[index]?.path ?? ''} is not a GGUF. Correct the catalog, or put the right file in place.`;
-    throw serverError('weights_corrupt', message);
-  }
-}
-
 async function chatPrompt(
   { addsBos, bos, chatTemplate, eos, imageMarker }: Llama,
   model: Blob,
-  traits: GgufTraits | null,
+  traits: GgufTraits,
   worker: TemplateWorker | undefined,
 ): Promise<PromptRenderer> {
   const tokens = await specialTokens(model, bos, eos);
   const reserved = [...tokens.reserved, ...(imageMarker === null ? [] : [imageMarker])];
-  const template = chatTemplate || (traits?.chatTemplate ?? null);
+  const template = chatTemplate || traits.chatTemplate;
   return new PromptRenderer({ template, tokens: { ...tokens, reserved }, addsBos }, worker);
 }
 

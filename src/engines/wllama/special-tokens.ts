@@ -1,4 +1,4 @@
-import { FormatError, hasChatMl, openGguf, readNumbers, readTexts, TOKENS_KEY } from '#gguf';
+import { hasChatMl, openGguf, readNumbers, readTexts, TOKENS_KEY } from '#gguf';
 import { isControlToken, type SpecialTokens } from '#chat-template';
 
 const TYPES_KEY = 'tokenizer.ggml.token_type';
@@ -16,30 +16,25 @@ const SPACED = ['▁<PRE>', '▁<SUF>', '▁<MID>'];
  * texts of its special tokens.
  */
 export async function specialTokens(gguf: Blob, bosId: number, eosId: number): Promise<SpecialTokens> {
-  try {
-    const { header, cursor } = await openGguf(gguf);
-    const [tokens, types] = [header.metadata.get(TOKENS_KEY), header.metadata.get(TYPES_KEY)];
-    const typeOf = (types && readNumbers(cursor, types.at, MAX_TOKENS)) ?? [];
-    const isReserved = (index: number): boolean => RESERVED.has(typeOf[index] ?? 0);
-    const isWanted = (index: number, first: number): boolean =>
-      index === bosId ||
-      index === eosId ||
-      FIRST.has(first) ||
-      isReserved(index) ||
-      typeOf[index] === USER_DEFINED;
-    const texts = tokens ? readTexts(cursor, tokens.at, isWanted) : new Map<number, string>();
-    return {
-      bos: texts.get(bosId) ?? null,
-      eos: texts.get(eosId) ?? null,
-      chatMl: hasChatMl(header, cursor),
-      reserved: [
-        ...SPACED,
-        ...[...texts].flatMap(([index, text]) => (isReserved(index) || isControlToken(text) ? [text] : [])),
-      ],
-      userDefined: [...texts].flatMap(([index, text]) => (typeOf[index] === USER_DEFINED ? [text] : [])),
-    };
-  } catch (error) {
-    if (error instanceof FormatError) return { bos: null, eos: null, reserved: [] };
-    throw error;
-  }
+  const { header, cursor } = await openGguf(gguf);
+  const [tokens, types] = [header.metadata.get(TOKENS_KEY), header.metadata.get(TYPES_KEY)];
+  const typeOf = (types && readNumbers(cursor, types.at, MAX_TOKENS)) ?? [];
+  const isReserved = (index: number): boolean => RESERVED.has(typeOf[index] ?? 0);
+  const isWanted = (index: number, first: number): boolean =>
+    index === bosId ||
+    index === eosId ||
+    FIRST.has(first) ||
+    isReserved(index) ||
+    typeOf[index] === USER_DEFINED;
+  const texts = tokens ? readTexts(cursor, tokens.at, isWanted) : new Map<number, string>();
+  return {
+    bos: texts.get(bosId) ?? null,
+    eos: texts.get(eosId) ?? null,
+    chatMl: hasChatMl(header, cursor),
+    reserved: [
+      ...SPACED,
+      ...[...texts].flatMap(([index, text]) => (isReserved(index) || isControlToken(text) ? [text] : [])),
+    ],
+    userDefined: [...texts].flatMap(([index, text]) => (typeOf[index] === USER_DEFINED ? [text] : [])),
+  };
 }

@@ -418,13 +418,6 @@ test('a big-endian file is refused as such', async () => {
   await expect(factsOf(bytes)).rejects.toThrow('is a big-endian GGUF');
 });
 
-test('a model with the weights of a classifier is a reranker', async () => {
-  const bytes = withTensors(norm, { ...norm, name: 'cls.output.weight' });
-  expect(await factsOf(bytes)).toMatchObject({ reranks: true, canChat: false, embedding: null });
-  const pooled = factsOf(withMetadata({ 'llama.pooling_type': 4 }));
-  expect(await pooled).toMatchObject({ reranks: true, canChat: false });
-});
-
 test.each([
   ['NVFP4', 40, 64, 36],
   ['Q1_0', 41, 128, 18],

@@ -209,12 +209,12 @@ test('a batch that breaks the model fails its requests as a crash', async () => 
 });
 
 test.each([
-  ['NaN', [Number.NaN, 1]],
-  ['an infinite number', [Infinity, 0]],
-  ['zeros alone', [0, 0]],
-  ['too few numbers', [1]],
-  ['too many numbers', [1, 0, 0]],
-])('a graph that gives %s fails that request, and the model stays', async (_, vector) => {
+  ['NaN', [Number.NaN, 1], 'or only zeros'],
+  ['an infinite number', [Infinity, 0], 'or only zeros'],
+  ['zeros alone', [0, 0], 'or only zeros'],
+  ['too few numbers', [1], 'but of 1: correct `dimensions`'],
+  ['too many numbers', [1, 0, 0], 'but of 3: correct `dimensions`'],
+])('a graph that gives %s fails that request, and the model stays', async (_, vector, cause) => {
   const embedder = new FakeEmbedder();
   const { run } = embedder;
   embedder.run = async (batch) => batch.map(() => Float32Array.from(vector));
@@ -222,7 +222,7 @@ test.each([
   await expect(lastOf(engine.run(job('a'), never))).rejects.toMatchObject({
     wire: {
       code: 'engine_failed',
-      message: expect.stringContaining('a vector of 2 finite numbers') as string,
+      message: expect.stringContaining(`a vector of 2 finite numbers, ${cause}`) as string,
     },
   });
   embedder.run = run;

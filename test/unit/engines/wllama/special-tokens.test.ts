@@ -42,12 +42,3 @@ test('special tokens are reserved, and others that llama.cpp takes for control t
   expect(userDefined).toEqual([...control, ...plain].slice(1).filter((_, index) => index % 2 === 1));
   expect(reserved).toEqual(['▁<PRE>', '▁<SUF>', '▁<MID>', '<unk>', ...control]);
 });
-
-test('there are none where the file ends before the vocabulary does', async () => {
-  const gguf = head(['<unk>', '<s>', '</s>']);
-  expect(await specialTokens(gguf.slice(0, gguf.size - 80), 1, 2)).toEqual({
-    bos: null,
-    eos: null,
-    reserved: [],
-  });
-});
