@@ -91,8 +91,9 @@ export interface JobTraits {
 
 export function classOf({ work, isBackground, restarts, yieldsWhenBrief }: JobTraits): JobClass {
   const { brief, short } = POLICY.job;
+  if (work > brief && restarts) return 'fixed';
   if (work > brief && isBackground) return work <= short ? 'short' : 'long';
-  if (work > brief) return restarts ? 'fixed' : 'sharing';
+  if (work > brief) return 'sharing';
   return isBackground && yieldsWhenBrief && !restarts ? 'sharing' : 'none';
 }
 

@@ -45,7 +45,7 @@ test.each<[what: string, job: Job, whole: string, stream: string]>([
   ['a short reply to a long prompt', chat({ maxTokens: 16, input: words(500) }), 'short', 'sharing'],
   ['a short reply to a longer prompt', chat({ maxTokens: 16, input: words(1000) }), 'long', 'sharing'],
   ['the tokens of a long prompt', chat({ countOnly: true, input: words(9000) }), 'none', 'none'],
-  ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'long', 'fixed'],
+  ['a reply with a constraint', chat({ constraint: { kind: 'json_object' } }), 'fixed', 'fixed'],
   ['one question', decision(1, 12), 'none', 'none'],
   ['one question with long options', decision(1, 8, 256), 'short', 'sharing'],
   ['one question with very many options', decision(1, 255), 'long', 'sharing'],
