@@ -377,21 +377,22 @@ describe('when the engine dies', () => {
   it('gives credit for what it leaves out', async () => {
     const many = Array.from({ length: 40 }, () => delta('x'));
     const client = setUp();
-    const first = lead(({ send }) => {
-      for (const message of [accepted(), ...many]) send(message);
-      site.leader = null;
-      void sleep(20).then(() => first.die());
-    });
+    const asked: FakePort[] = [];
+    const begin = () =>
+      lead((port) => {
+        asked.push(port);
+        for (const message of [accepted(), ...many]) port.send(message);
+      });
+    const credited = (at: number) =>
+      expect
+        .poll(() => asked[at]?.heard)
+        .toMatchObject([{ type: 'job' }, { type: 'credit' }, { type: 'credit' }]);
+    begin();
     const events = collect(client.run(constrained, ask()));
-    await tick(100);
-    let port: FakePort | null = null;
-    lead((asked) => {
-      port = asked;
-      for (const message of [accepted(), ...many]) asked.send(message);
-    });
-    await expect
-      .poll(() => port?.heard)
-      .toMatchObject([{ type: 'job' }, { type: 'credit' }, { type: 'credit' }]);
+    await credited(0);
+    leaders.at(-1)?.die();
+    begin();
+    await credited(1);
     leaders.at(-1)?.die();
     lead(({ send }) => [accepted(), ...many, done(40)].forEach((message) => send(message)));
     expect(textOf(await events)).toBe('x'.repeat(40));
