@@ -14,7 +14,7 @@ const ISOLATED = [
   'test/unit/chat-template/bounded-template.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
   'test/unit/engines/{transformers/text-tokenizer,sound/read-audio,voice/load-voice}.test.ts',
-  'test/unit/llama/read-ahead-blob.test.ts',
+  'test/unit/{link/requester,llama/read-ahead-blob}.test.ts',
   'test/unit/page/election/election-member.test.ts',
   'test/unit/service/{body/request-body,field-types}.test.ts',
   'test/unit/playground/{markdown/markdown-bounds,chat/{conversation-schema,send},client/{downloads,failed-change},speech/speech-session}.test.ts',
