@@ -32,8 +32,8 @@ export const ANY_NUMBER = 'number';
 export class Grammar {
   readonly #rules: Rule[] = [];
   readonly #classes = new Map<string, Rule>();
-  /** By set, outside and inside of strings. */
-  readonly #terminals = [new Map<Ranges, Item>(), new Map<Ranges, Item>()];
+  /** Items that stand for a character of a set. */
+  readonly #terminals = { inString: new Map<Ranges, Item>(), outside: new Map<Ranges, Item>() };
   #repetitions = 0;
 
   rule(alternatives: Item[][] = []): Rule {
@@ -57,14 +57,19 @@ export class Grammar {
 
   /** One character of a set; a long class, such as that of all letters, is written once. */
   #terminal(ranges: Ranges, isString: boolean): Item {
-    const terminals = this.#terminals[Number(isString)];
-    const known = terminals?.get(ranges);
+    const terminals = isString ? this.#terminals.inString : this.#terminals.outside;
+    const known = terminals.get(ranges);
     if (known !== undefined) return known;
     const text = terminal(ranges, isString);
-    const item = text.length <= MAX_INLINE ? text : (this.#classes.get(text) ?? this.rule([[text]]));
-    if (typeof item === 'object' && 'id' in item) this.#classes.set(text, item);
-    terminals?.set(ranges, item);
+    const item = text.length <= MAX_INLINE ? text : this.#classRule(text);
+    terminals.set(ranges, item);
     return item;
+  }
+
+  #classRule(text: string): Rule {
+    const rule = this.#classes.get(text) ?? this.rule([[text]]);
+    this.#classes.set(text, rule);
+    return rule;
   }
 
   /**

@@ -26,11 +26,11 @@ export type EventOf<K extends Kind> = JobKinds[K]['event'];
 /** Events of one job, as an engine yields them. */
 export type Events<K extends Kind> = AsyncGenerator<EventOf<K>, void, undefined>;
 
-/** Adds limits on who may answer a job. */
-export const withJobLimits = <J extends AnyJob, Limit extends Partial<AnyJob>>(
+/** Adds to a job fields that every kind has. */
+export const withJobFields = <J extends AnyJob, Fields extends Partial<AnyJob>>(
   job: J,
-  limit: Limit,
-): J & Limit => ({ ...job, ...limit });
+  fields: Fields,
+): J & Fields => ({ ...job, ...fields });
 
 /** Adds to a job's last event the times that its engine has not measured. */
 export const completeTimings = (last: { timings?: Timings }, queueMs: number, computeMs: number): Timings =>

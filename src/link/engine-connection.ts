@@ -21,7 +21,7 @@ export interface EngineTransport {
   heard?(ways: Ways, answer: FirstAnswer): void;
 }
 
-/** Of a worker that has taken a port, or of a page that has none. */
+/** Message of a worker that has taken a port, or of a page that refuses it. */
 export type FirstAnswer = Extract<EngineMessage, { type: 'connected' | 'error' }>;
 
 /** Ways of a request to the engine worker; each opens another port. */

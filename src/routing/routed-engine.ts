@@ -7,7 +7,7 @@ import {
   type ModelEntry,
   type StageEvent,
 } from '#protocol';
-import { withJobLimits, type EventOf, type JobOf, type Kind } from '#jobs';
+import { withJobFields, type EventOf, type JobOf, type Kind } from '#jobs';
 import type { RunOnServer } from './upstream/upstream-server.ts';
 import { withFailover } from './failover.ts';
 import type { Target } from './model-targets.ts';
@@ -37,7 +37,7 @@ export function routedEngine(
       return withFailover(targets, signal, ({ server, variants }, hasNext) =>
         server
           ? whileHeld(hold, runUpstream(server, job, hasNext ? server.abortIfUnreachable(signal) : signal))
-          : device.run<K>(withJobLimits(job, { variants }), request),
+          : device.run<K>(withJobFields(job, { variants }), request),
       );
     },
   };

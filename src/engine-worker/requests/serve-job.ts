@@ -3,7 +3,7 @@ import {
   answers,
   completeTimings,
   KINDS,
-  withJobLimits,
+  withJobFields,
   type Timings,
   type EventOf,
   type JobOf,
@@ -50,7 +50,7 @@ export async function serveJob<K extends Kind>(
     while (job) {
       const variants = await serveOnce(modelManager, { ...request, job }, signal, sink);
       if (!variants) return;
-      job = withJobLimits(job, { variants });
+      job = withJobFields(job, { variants });
     }
   } catch (error) {
     // The requester of a paused job asks again.
@@ -86,12 +86,8 @@ async function serveOnce<K extends Kind>(
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     let hasBegun = false;
-    for await (const event of await startJob(
-      engine,
-      withJobLimits(job, { client: lease.claim.client }),
-      until,
-      sink.onStage,
-    )) {
+    const ofClient = withJobFields(job, { client: lease.claim.client });
+    for await (const event of await startJob(engine, ofClient, until, sink.onStage)) {
       if (!hasBegun && event.type !== 'accepted') {
         hasBegun = true;
         crashGuard.onJob(variant, 'answering');
