@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import { kernelsVersion, linkLlama, type LlamaBuild, packageWasm } from './llama-wasm.ts';
+import { CommandError } from '../cli/arguments.ts';
 import { packageFile } from '../package-files.ts';
 import { wllamaWorker } from './wllama-worker.ts';
 
@@ -35,7 +36,7 @@ export async function engineFiles(): Promise<Map<string, string>> {
   return files;
 }
 
-/** The package's WASM with the kernels of tools/kernels. @throws Error if they do not fit the installed package */
+/** The package's WASM with the kernels of tools/kernels. @throws CommandError if they do not fit the installed package */
 function linkedWasm(build: LlamaBuild): { path: string; kernels: string } {
   const name = build === 'compat' ? 'wllama-compat.wasm' : 'wllama.wasm';
   let wasm: Uint8Array;
@@ -43,7 +44,7 @@ function linkedWasm(build: LlamaBuild): { path: string; kernels: string } {
     wasm = linkLlama(build);
   } catch (error) {
     const message = `The fast kernels do not fit the installed @wllama/wllama (${build}): ${String(error)} Install the version in package-lock.json: npm ci.`;
-    throw new Error(message, { cause: error });
+    throw new CommandError(message, { cause: error });
   }
   return { path: generated(name, wasm), kernels: kernelsVersion() };
 }

@@ -29,9 +29,9 @@ import { WASM_PATH, wasmFiles, wasmNames } from '../wasm-files.ts';
 export interface LocaltextOptions {
   /**
    * Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's
-   * public folder.
+   * public folder. `false`: pages load them from elsewhere.
    */
-  models?: string;
+  models?: string | false;
   /**
    * The site's own service worker, which calls `addLocaltext()` of `localtext/sw`; relative to Vite's root.
    * It is bundled to `<name>.js` at the site's base, and finds the list of the build's files, in Workbox's
@@ -95,7 +95,7 @@ export function globIgnores(): string[] {
  */
 export default function localtext(options: LocaltextOptions = {}): Plugin {
   const models = (): string =>
-    resolve(config.root, options.models ?? join(config.publicDir || 'public', 'models'));
+    resolve(config.root, options.models || join(config.publicDir || 'public', 'models'));
   const name = options.serviceWorker
     ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
     : SERVICE_WORKER;
@@ -151,9 +151,9 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     configResolved(resolved) {
       config = resolved;
       const { command, logger, plugins } = resolved;
-      if (!existsSync(models()))
+      if (options.models !== false && !existsSync(models()))
         logger.warnOnce(
-          `localtext: there is no folder ${shown(models())}. Download the weights: npx localtext pull. If pages load them from elsewhere, ignore this.`,
+          `localtext: there is no folder ${shown(models())}. Download the weights: npx localtext pull. If pages load them from elsewhere, set \`models: false\`.`,
         );
       if (!ignoresAsked && command === 'build' && plugins.some((each) => each.name === 'vite-plugin-pwa'))
         logger.warn(

@@ -83,7 +83,7 @@ export async function nameUsableModels(
   const fitting = (await directory.list()).filter(fits);
   const usable = fitting.filter((entry) => mayUse(admitted, entry));
   if (usable.length === 0 && fitting.length > 0)
-    return 'none with this key. Issue a key with its id in `models`, or without `models`';
+    return `none with this key, which is for ${shortened(String(admitted.models), 80)}. Issue a key with its id in \`models\`, or without \`models\``;
   const extended = extension === undefined ? '' : `: extendCatalog(defaultCatalog, ${extension})`;
   return (
     usable.map(({ id }) => id).join(', ') || `none. A site adds one by \`start({ catalog${extended} })\``

@@ -83,6 +83,10 @@ test('what the bundle writes over a public file is listed once, and sound and vi
   const warning = vi.spyOn(customLogger, 'warnOnce').mockReturnValue();
   const result = await build({ root, configFile: false, customLogger, plugins, build: { write: false } });
   expect(warning).toHaveBeenCalledWith(expect.stringMatching(/no folder .*models\. .*npx localtext pull/));
+  const { configResolved } = localtext({ models: false });
+  const warnOnce = vi.fn<() => void>();
+  (configResolved as (config: object) => void)({ root, logger: { warnOnce }, plugins: [] });
+  expect(warnOnce).not.toHaveBeenCalled();
   const { output } = result as { output: { fileName: string; source?: string | Uint8Array }[] };
   const script = String(output.find(({ fileName }) => fileName === 'localtext-sw.js')?.source);
   const lists = script.slice(0, script.indexOf('\n'));

@@ -55,7 +55,7 @@ test('a model has its facts in the list and alone, by every name, and an error a
   const limited = await fakeService({ issue: { models: ['indigo-owl-4'] } });
   const refused = await limited.fetch('/v1/embeddings', { json: { model: 'jade-mole-4', input: 'a' } });
   expect(await refused.text()).toMatch(
-    / Models for this: none with this key\. Issue a key with its id in `models`/,
+    / Models for this: none with this key, which is for indigo-owl-4\. Issue a key with its id in `models`/,
   );
   expect(await (await fetch('/v1/v1/chat')).text()).toContain(
     'It has /v1 twice: the base URL ends with /v1.',
