@@ -3,7 +3,7 @@ import { expose, proxy } from 'comlink';
 import { hasTrustedTypes, trusting } from '#browser';
 import type { HelperScript } from '#engine-kit';
 import { HELPERS } from '#engines/helpers';
-import { holdLock, type WorkerControl } from '#protocol';
+import { keepLock, type WorkerControl } from '#protocol';
 
 // onnxruntime-web starts its threads with a plain URL, which Trusted Types would block.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
@@ -17,7 +17,7 @@ const control: WorkerControl & HelperScript = {
   ping: () => Promise.resolve(),
 
   async helper(name, lock) {
-    await holdLock(navigator.locks, lock);
+    await keepLock(navigator.locks, lock);
     const helper = await HELPERS[name]?.();
     if (!helper) throw new TypeError(`no engine has the helper ${name}`);
     return proxy(helper);

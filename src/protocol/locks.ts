@@ -36,8 +36,8 @@ export const requestLock = (scope: string, id: string): string => `${nameIn(scop
 /** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
 export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
 
-/** Held by all who write a weight file, or wait to write it: a deletion does not wait for these. */
-export const weightWriters = (sha256: string): string => `localtext:weights:${sha256}:writers`;
+/** Held by each who writes a weight file, or waits to write it: a deletion does not wait for these. */
+export const weightWriters = (sha256: string, id = ''): string => `localtext:weights:${sha256}:writers${id}`;
 
 /** Held while copies of keys and settings are in memory. Also the name of the channel that announces changes. */
 export const copiesLock = (scope: string): string => `${nameIn(scope)}:copies`;
@@ -56,16 +56,7 @@ export function queryLocks(locks: Pick<LockManager, 'query'>): Promise<LockManag
   return query();
 }
 
-/**
- * Resolves once the lock is held, to the function that releases it. The end of the holder's thread releases
- * it, too.
- */
-export const holdLock = (locks: LockManager, name: string): Promise<() => void> =>
-  new Promise((resolve, reject) => {
-    locks.request(name, () => new Promise<void>(resolve)).catch(reject);
-  });
-
-/** Holds a lock as `holdLock()` does, or resolves to null if another holds it. */
+/** Resolves to the function that releases the lock, or to null if another holds it. */
 export const takeLock = (locks: LockManager, name: string): Promise<(() => void) | null> =>
   new Promise((resolve, reject) => {
     const hold = (lock: Lock | null) => (lock ? new Promise<void>(resolve) : resolve(null));
@@ -74,7 +65,8 @@ export const takeLock = (locks: LockManager, name: string): Promise<(() => void)
 
 /**
  * Holds a lock that shows others that this thread lives; no other thread requests its name. A second request
- * waits behind the first: a script that steals the lock takes neither from `whenReleased`.
+ * waits behind the first: a script that steals the lock takes neither from `whenReleased`. Resolves to the function
+ * that releases it.
  * @throws the signal's reason when aborted before
  */
 export const keepLock = (locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> =>

@@ -1,6 +1,7 @@
 import type { WeightFile } from '#catalog';
-import { weightLock, weightWriters } from '#protocol';
-import { requestError } from '#base';
+import { keepLock, weightLock, weightWriters } from '#protocol';
+import { requestError, ServiceError, whenStuck } from '#base';
+import { MemoryBackend } from './backends/open-backend.ts';
 import { cleared, type StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
 import { didNotFit, lostFile, storageFull } from './download/download-errors.ts';
@@ -21,14 +22,11 @@ export interface PutOptions {
   onBegin?: () => Promise<void>;
 }
 
-interface FetchedFile {
+/** A stored file, usable while its bytes are still being verified. */
+export interface StoredFile {
   blob: Blob;
   /** URL that it was downloaded from, or `disk`; null if unknown. */
   from: string | null;
-}
-
-/** A stored file, usable while its bytes are still being verified. */
-export interface StoredFile extends FetchedFile {
   /** Resolves to false if the file is damaged. It has then been turned back into a partial download. */
   intact: Promise<boolean>;
 }
@@ -88,9 +86,12 @@ export class WeightStore {
     try {
       return await this.#downloads.run(file, callerOptions.signal, async (signal) => {
         const options = { ...callerOptions, signal };
-        const fetchUnlessStored = async () =>
-          (await this.#stored(file)) ?? this.#sound(file, await this.#fetch(file, options));
-        return (await this.#stored(file)) ?? (await this.#writing(file, fetchUnlessStored, signal));
+        const fetchUnlessStored = async () => (await this.#stored(file)) ?? this.#fetch(file, options);
+        const fetchBeside = (error: unknown) => this.#fetchBeside(file, options, error);
+        return (
+          (await this.#stored(file)) ??
+          (await this.#writing(file, fetchUnlessStored, signal).catch(fetchBeside))
+        );
       });
     } catch (error) {
       throw didNotFit(file, error);
@@ -142,9 +143,7 @@ export class WeightStore {
    * @throws ServiceError 400 `weights_in_use` while the file is being written, by this or another app of the origin
    */
   async delete(file: WeightFile, isNeeded?: IsNeeded): Promise<void> {
-    if (await this.#releaseUnlessLocked(file, isNeeded)) return;
-    const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
-    throw requestError(400, message, 'weights_in_use', 'target');
+    if (!(await this.#releaseUnlessLocked(file, isNeeded))) throw inUse(file);
   }
 
   async #releaseUnlessLocked(file: WeightFile, isNeeded?: IsNeeded): Promise<boolean> {
@@ -163,36 +162,65 @@ export class WeightStore {
       },
     );
     const { held = [] } = await this.#locks.query();
-    if (held.some(({ name }) => name === weightWriters(file.sha256))) written.abort();
+    if (held.some(({ name }) => name?.startsWith(weightWriters(file.sha256)))) written.abort();
     return released;
   }
 
   /** Runs `work`, which writes the file, under the file's lock. */
-  #writing<T>(file: WeightFile, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const begin = (): Promise<T> => this.#locked(file, work, signal);
-    return this.#hold(weightWriters(file.sha256), { mode: 'shared', signal }, begin);
+  async #writing<T>(file: WeightFile, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const release = await keepLock(this.#locks, weightWriters(file.sha256, crypto.randomUUID()), signal);
+    return this.#locked(file, work, signal).finally(release);
   }
 
-  /** Runs `work` under the file's lock: another tab, or another app of the origin, may change the same file. */
-  #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#hold(weightLock(file.sha256), signal ? { signal } : {}, work);
-  }
-
-  async #hold<T>(name: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` under the file's lock: another tab, or another app of the origin, may change the same file.
+   * @throws ServiceError `weights_in_use` if the holder does not answer: iOS stops hidden tabs, whose locks stay
+   */
+  async #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const name = weightLock(file.sha256);
+    const channel = new BroadcastChannel(name);
+    const waiting = new AbortController();
+    channel.onmessage = ({ data }) =>
+      data === 'alive?' && waiting.signal.aborted && channel.postMessage('alive');
+    const ping = (): Promise<void> =>
+      new Promise((resolve) => {
+        channel.addEventListener('message', ({ data }) => data === 'alive' && resolve());
+        channel.postMessage('alive?');
+      });
+    const giveUp = (): void => waiting.abort(inUse(file));
+    whenStuck(ping, waiting.signal).then(giveUp, () => undefined);
     let working: Promise<T> | null = null;
-    const begin = (): Promise<T> => (working = work());
+    const begin = (): Promise<T> => {
+      waiting.abort();
+      return (working = work());
+    };
     try {
-      return await this.#locks.request(name, options, begin);
+      const either = AbortSignal.any([waiting.signal, signal ?? waiting.signal]);
+      return await this.#locks.request(name, { signal: either }, begin);
     } catch (error) {
       // If a script has stolen the lock, the work continues.
-      if (working) return working;
+      if (working) return await working;
       throw error;
+    } finally {
+      waiting.abort();
+      channel.close();
     }
   }
 
   /** Downloads a file without a record, unless it turns out to be complete. Runs under the file's lock. */
-  async #fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
-    if (await this.#files.repair(file, options.signal)) return { blob: await this.#own(file), from: null };
+  async #fetch(file: WeightFile, options: FileOptions): Promise<StoredFile> {
+    const isComplete = await this.#files.repair(file, options.signal);
+    const from = isComplete ? null : await this.#download(file, options);
+    const blob = await this.backend.read(file.sha256);
+    if (blob?.size !== file.bytes) throw cleared();
+    // Just hashed.
+    const intact = Promise.resolve(true);
+    this.#checks.set(file.sha256, intact);
+    return { blob, from, intact };
+  }
+
+  /** @returns the URL that it came from */
+  async #download(file: WeightFile, options: FileOptions): Promise<string> {
     if (file.added) throw lostFile(file, file.added);
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
@@ -203,13 +231,14 @@ export class WeightStore {
     };
     const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
     await this.#files.finish(file, chunks, url);
-    return { blob: await this.#own(file), from: url };
+    return url;
   }
 
-  async #own({ bytes, sha256 }: WeightFile): Promise<Blob> {
-    const blob = await this.backend.read(sha256);
-    if (blob?.size === bytes) return blob;
-    throw cleared();
+  /** Downloads into memory, for this engine alone, a file that a stopped tab keeps locked. @throws another error */
+  async #fetchBeside(file: WeightFile, options: FileOptions, error: unknown): Promise<StoredFile> {
+    if (file.added || !(error instanceof ServiceError && error.code === 'weights_in_use')) throw error;
+    const beside = new WeightStore(new MemoryBackend(), this.#modelsUrl, this.#locks, '/', this.#rate);
+    return beside.#fetch(file, options);
   }
 
   /** @throws ServiceError `storage_full` */
@@ -225,13 +254,6 @@ export class WeightStore {
     return { blob, from, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
   }
 
-  /** Marks just hashed bytes as intact. */
-  #sound({ sha256 }: WeightFile, fetched: FetchedFile): StoredFile {
-    const intact = Promise.resolve(true);
-    this.#checks.set(sha256, intact);
-    return { ...fetched, intact };
-  }
-
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
     const repair = () => this.#locked(file, () => this.#files.repair(file));
     // An earlier state of a file that was repaired since cannot be read.
@@ -242,4 +264,9 @@ export class WeightStore {
     check.then((intact) => intact || forget(), forget);
     return check;
   }
+}
+
+function inUse({ path }: WeightFile): ServiceError {
+  const message = `${path} is being written by another tab, perhaps of another app on this origin. Try again when its download has ended, or close that tab.`;
+  return requestError(400, message, 'weights_in_use', 'target');
 }

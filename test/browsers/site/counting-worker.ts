@@ -4,7 +4,7 @@ import { expose } from 'comlink';
 import type { EngineStatus } from '../../../src/protocol/status.ts';
 import type { WorkerControl } from '../../../src/protocol/worker-control.ts';
 import { listenDirectly, type ServePort } from '../../../src/protocol/discovery.ts';
-import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
+import { engineLock, keepLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/base/async.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
 import { keepAwake } from '../../../src/engine-worker/requests/keep-awake.ts';
@@ -77,7 +77,7 @@ const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
 
 const control: WorkerControl = {
   async start({ epoch, scope, catalog }) {
-    await holdLock(navigator.locks, engineLock(epoch));
+    await keepLock(navigator.locks, engineLock(epoch));
     const status = (): EngineStatus => ({ epoch, deviceMemoryBytes: null, models: modelManager.status() });
     const channel = new StatusChannel(scope, status);
     const modelManager = createModelManager({

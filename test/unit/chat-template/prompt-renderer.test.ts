@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type PromptFormat, templateWorker } from '../../../src/chat-template/template-worker.ts';
 import { PromptRenderer, templateFault } from '../../../src/chat-template/prompt-renderer.ts';
-import { holdLock } from '../../../src/protocol/locks.ts';
+import { keepLock } from '../../../src/protocol/locks.ts';
 import { createDeferred } from '../../../src/base/async.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { chatJob } from '../../support/chat-job.ts';
@@ -29,7 +29,7 @@ function stubWorker({ started, parsed }: Record<'started' | 'parsed', Promise<vo
   const host = {
     async helper(_: string, lock: string) {
       await started;
-      await holdLock(locks, lock);
+      await keepLock(locks, lock);
       return proxy(template);
     },
   };

@@ -7,7 +7,7 @@ import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 import type { Job } from '../../../src/jobs/kinds.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../src/jobs/transcription.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../../src/jobs/embedding.ts';
-import { holdLock, leaderLock, leaderUrlLock, requestLock } from '../../../src/protocol/locks.ts';
+import { keepLock, leaderLock, leaderUrlLock, requestLock } from '../../../src/protocol/locks.ts';
 import {
   accepted,
   delta,
@@ -221,7 +221,7 @@ describe('a chat', () => {
   it('says which tab does not respond', async () => {
     const client = setUp(300);
     const url = 'https://site.example/app?view=1#/notes';
-    for (const name of [leaderLock('/'), leaderUrlLock('/', url)]) await holdLock(locks.manager, name);
+    for (const name of [leaderLock('/'), leaderUrlLock('/', url)]) await keepLock(locks.manager, name);
     await expect(collect(client.run(HELLO, ask()))).rejects.toThrow(
       `The tab ${url}, which holds the Web Lock localtext:leader, did not respond within 0 s.`,
     );

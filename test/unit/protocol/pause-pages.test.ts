@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 
-import { holdLock, requestLock } from '../../../src/protocol/locks.ts';
+import { keepLock, requestLock } from '../../../src/protocol/locks.ts';
 import { pausePages, pauseWhenAsked } from '../../../src/protocol/pause-pages.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
@@ -46,7 +46,7 @@ test.each([
     const { manager } = new FakeLocks();
     const postMessage = vi.fn(async () => {
       for (const ms of jobs) {
-        const release = await holdLock(manager, requestLock('/', '1'));
+        const release = await keepLock(manager, requestLock('/', '1'));
         await sleep(ms).then(release);
         await sleep(2);
       }

@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
 import { storeFacts, writeSettings } from '../../../src/database/database.ts';
-import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
+import { engineLock, keepLock } from '../../../src/protocol/locks.ts';
 import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
 import { createServers } from '../../../src/routing/servers.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 test('a model is loaded while its engine lives', async () => {
-  const release = await holdLock(locks, engineLock('now'));
+  const release = await keepLock(locks, engineLock('now'));
   const query = vi.spyOn(locks, 'query');
   for (let i = 0; i < 2; i++) expect((await readDeviceFacts(scope, locks)).get('m')).toEqual(facts);
   expect(query).toHaveBeenCalledTimes(1);

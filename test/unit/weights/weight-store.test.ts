@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { replace } from '../../../src/weights/backends/storage-backend.ts';
 import { bring, openStore } from './open-store.ts';
-import { holdLock, weightLock, weightWriters } from '../../../src/protocol/locks.ts';
+import { keepLock, weightLock, weightWriters } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const bytes = new Uint8Array(1000).map((_, index) => index % 251);
@@ -43,6 +43,29 @@ test('two workers never download the same file at once', async () => {
   expect(fetched).toHaveBeenCalledTimes(1);
 });
 
+test.each([true, false])('another tab writes the file, and answers: %s', async (answers) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const [backend, locks] = [new MemoryBackend(), new FakeLocks()];
+  const fetched = vi.fn(async () => new Response(bytes));
+  vi.stubGlobal('fetch', fetched);
+  const release = await keepLock(locks.manager, weightLock(file.sha256));
+  const channel = new BroadcastChannel(weightLock(file.sha256));
+  channel.onmessage = () => answers && channel.postMessage('alive');
+  const opened = openStore(backend, 'http://site.test/', locks).file(file, options);
+  for (let second = 0; second < 41; second++) {
+    await vi.advanceTimersByTimeAsync(1000);
+    // Messages of channels arrive in real time.
+    await new Promise(setImmediate);
+  }
+  expect(fetched).toHaveBeenCalledTimes(answers ? 0 : 1);
+  release();
+  expect((await opened).blob.size).toBe(file.bytes);
+  // What a stopped tab keeps open is in memory only.
+  expect(backend.files.has(file.sha256)).toBe(answers);
+  channel.close();
+  vi.useRealTimers();
+});
+
 test('a file given by hand is held to its hash', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   await expect(bring(store, file, new Blob([bytes.slice(1)]))).rejects.toThrow(/m\/a\.bin/);
@@ -59,8 +82,8 @@ test('what another app of the origin is writing is neither dropped by cancel nor
   const locks = new FakeLocks();
   const store = openStore(backend, 'http://site.test/', locks);
   await replace(backend, `${file.sha256}.part`, '{"version":null,"chunks":[0],"parts":[]}');
-  const release = await holdLock(locks.manager, weightLock(file.sha256));
-  const written = await holdLock(locks.manager, weightWriters(file.sha256));
+  const release = await keepLock(locks.manager, weightLock(file.sha256));
+  const written = await keepLock(locks.manager, weightWriters(file.sha256));
   await store.cancel([file]);
   expect(await store.storedBytes([file])).toBe(1000);
   await expect(store.delete(file)).rejects.toMatchObject({ wire: { code: 'weights_in_use' } });
@@ -81,7 +104,7 @@ test('a file that is needed again by the time that its deletion gets the lock st
   await bring(store, file, new Blob([bytes]));
   // Another deletion may take long on a busy machine.
   vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
-  const release = await holdLock(locks.manager, weightLock(file.sha256));
+  const release = await keepLock(locks.manager, weightLock(file.sha256));
   const isNeeded = vi.fn(() => true);
   const deletion = store.delete(file, isNeeded);
   expect(isNeeded).not.toHaveBeenCalled();

@@ -4,7 +4,7 @@ import { ElectionMember } from '../../../../src/page/election/election-member.ts
 import { LocaltextError } from '../../../../src/page/localtext-error.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
 import { directChannel, listenDirectly } from '../../../../src/protocol/discovery.ts';
-import { holdLock, leaderLock, leaderUrlLock, requestLock } from '../../../../src/protocol/locks.ts';
+import { keepLock, leaderLock, leaderUrlLock, requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { abortable } from '../../../../src/base/async.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
@@ -187,7 +187,7 @@ test('a tab that is to queue again ends its engine once no request runs, if anot
   expect([...running]).toEqual([epoch]);
 
   ended.push(second.run(stop.signal));
-  const release = await holdLock(locks.manager, requestLock('/', 'a'));
+  const release = await keepLock(locks.manager, requestLock('/', 'a'));
   const query = vi.spyOn(locks.manager, 'query');
   const queued = first.queueAgain();
   await expect.poll(() => query.mock.calls.length, { timeout: 5000 }).toBeGreaterThan(2);
