@@ -43,6 +43,7 @@ export const bearableFaults: BearableFault[] = [
     maxRange: 2 ** 20,
     cutAfter: 2 ** 20,
   })),
+  bearable('ranges of 100 bytes', 0, () => ({ maxRange: 100 })),
   bearable('ranges of status 200', 1, () => ({ hidesRange: true })),
   bearable('wrong ranges that are hidden', 4, () => ({ misplacesRange: true })),
   bearable('a refusal of each range', 1, () => ({ refusesRange: true })),
@@ -117,6 +118,12 @@ export const fatalFaults: (ServerFault & { code: string; says: RegExp })[] = [
     behaviour: (answer) => ({ refusesRange: true, ...(answer > 0 && { status: 206 }) }),
     code: 'weights_unavailable',
     says: /answered 206\. That is a part of the file, although the whole was requested: a proxy/,
+  },
+  {
+    name: 'a part of 100 bytes whatever is asked for',
+    behaviour: () => ({ maxRange: 100, status: 206 }),
+    code: 'weights_unavailable',
+    says: /answered 206\. That is a part of the file, although the whole was requested/,
   },
   {
     name: 'a web page with status 200',

@@ -23,6 +23,9 @@ const NOT_RESUMABLE = 'the connection broke, and the server cannot continue a fi
 /** Number of connections per file, as one often does not use the full bandwidth. */
 const CONNECTIONS = 4;
 
+/** A server that ends a range after fewer bytes supports none: a file would take days. */
+export const MIN_RANGE_BYTES = 65_536;
+
 export interface DownloadOptions {
   url: string;
   /** Name of the file in the backend. */
@@ -172,7 +175,8 @@ class Download {
     try {
       return await this.#store(index, isAlone);
     } catch (error) {
-      if (!(error instanceof UnusableRangeError)) throw error;
+      const isShort = error instanceof EndedEarlyError && error.received < MIN_RANGE_BYTES;
+      if (!isShort && !(error instanceof UnusableRangeError)) throw error;
       this.#sendsRanges = false;
       this.#isSingle = true;
       return isAlone ? this.#store(index, isAlone) : 'whole';

@@ -1,6 +1,9 @@
 import { isTransient, reach, TransientStatusError } from '#base';
 import { answered } from '../download/download-errors.ts';
+import { MIN_RANGE_BYTES } from '../download/download.ts';
 import { GATED, reading, unreadable } from './hub-source.ts';
+
+const ADVICE = '. Download the file, and add it from this device';
 
 /**
  * Reads the first bytes of a file on a server, and its size. Continues after a connection that broke. Cancels the
@@ -27,15 +30,19 @@ export async function readStart(
       if (response.status !== 206 || declared !== size) filled = 0;
       if (declared !== size) bytes = new Uint8Array(Math.min(length, declared));
       size = declared;
+      const before = filled;
       for await (const part of timeout.body(response)) {
         bytes.set(part.subarray(0, bytes.length - filled), filled);
         filled = Math.min(bytes.length, filled + part.length);
         receivedBytes = Math.max(receivedBytes, filled);
         if (filled === bytes.length) break;
       }
-      if (filled < bytes.length) throw new Error(`the connection ended after ${filled} bytes`);
+      if (filled === bytes.length) return;
+      if (filled - before < MIN_RANGE_BYTES)
+        throw unreadable(url, `the server sends only ${filled - before} of the requested bytes${ADVICE}`);
+      throw new Error(`the connection ended after ${filled} bytes`);
     },
-    { receivedBytes: () => receivedBytes, advice: '. Download the file, and add it from this device' },
+    { receivedBytes: () => receivedBytes, advice: ADVICE },
   );
   return { bytes, size };
 }

@@ -167,8 +167,9 @@ test('the start of a file is no longer than asked for, or than the file', async 
   }
 });
 
-test('no name leads out of the repository', async () => {
-  tree = answering([file('../../../x.gguf'), file('a?b#c.gguf'), file('https://elsewhere/x.gguf')]);
+test('no name leads out of the repository, or has characters that are not shown', async () => {
+  const names = ['../../../x.gguf', 'a?b#c.gguf', 'https://elsewhere/x.gguf', 'a\u0000\r\n\u202eb.gguf'];
+  tree = answering(names.map((name) => file(name)));
   const { files } = await list();
   expect(files).toHaveLength(2);
   for (const { url } of files) {
@@ -179,12 +180,14 @@ test('no name leads out of the repository', async () => {
   }
 });
 
-test.each<[string, number, HeadersInit]>([
-  ['the length of a compressed answer', 200, { 'content-length': '5', 'content-encoding': 'gzip' }],
-  ['the size in an answer with another part', 206, { 'content-range': 'bytes 50-59/1000' }],
-])('%s is not taken for the size of the file', async (_, status, headers) => {
+const NO_SIZE = /the server does not report its size/;
+test.each<[string, number, HeadersInit, RegExp]>([
+  ['a compressed answer', 200, { 'content-length': '5', 'content-encoding': 'gzip' }, NO_SIZE],
+  ['an answer with another part', 206, { 'content-range': 'bytes 50-59/1000' }, NO_SIZE],
+  ['a few bytes of it', 206, { 'content-range': 'bytes 0-9/1000' }, /only 10 of the requested bytes\. Down/],
+])('%s is not taken for the start of the file', async (_, status, headers, message) => {
   vi.stubGlobal('fetch', async () => new Response('abcdefghij', { status, headers }));
-  await expect(readFileStart()).rejects.toThrow(/the server does not report its size/);
+  await expect(readFileStart()).rejects.toThrow(message);
 });
 
 const unreachable = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
