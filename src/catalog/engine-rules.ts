@@ -1,6 +1,7 @@
 import { z } from '#base/full-zod';
 import type { ModelKind } from '#jobs';
 import { type VariantBase, weightBytes } from './variant.ts';
+import { isHttpUrl } from './weight-path.ts';
 
 /** Part of a KV cache that only holds the last tokens (sliding window). */
 export interface KvWindow {
@@ -62,10 +63,7 @@ export const proportional =
   });
 
 export const backend = z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu');
-export const httpUrl = z.url({
-  protocol: /^https?$/,
-  error: 'must be a URL that begins with https:// or http://',
-});
+export const httpUrl = z.string().refine(isHttpUrl, 'must be a URL of https or http, without a user name');
 export const pooling = z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token');
 export const vectorLength = z.int().positive().max(65_536);
 

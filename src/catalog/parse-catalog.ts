@@ -3,17 +3,12 @@ import { catalogSchema, type CatalogEngines } from './catalog-schema.ts';
 import type { Catalog, CatalogModel, Variant } from './catalog.ts';
 import { ENGINE_RULES } from './engines.ts';
 
-interface Issue {
-  path: readonly PropertyKey[];
-  message: string;
-}
-
 /** Error for an invalid catalog. The message has a line per fault, with its path. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError';
   readonly faults: readonly { path: string; message: string }[];
 
-  constructor(issues: readonly Issue[]) {
+  constructor(issues: readonly Pick<z.core.$ZodIssue, 'path' | 'message'>[]) {
     const faults = issues.map(({ path, message }) => ({
       path: z.core.toDotPath(path) || 'catalog',
       message,

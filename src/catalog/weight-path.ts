@@ -14,6 +14,13 @@ export const weightPath = z
     'must not climb out of its folder by . or ..',
   );
 
+/** Whether a browser fetches this address: it fetches none with a user name or a password. */
+export function isHttpUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, username, password } = new URL(url);
+  return /^https?:$/.test(protocol) && username + password === '';
+}
+
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 lower-case hex digits');
 
 export const commitHash = z.string().regex(/^[0-9a-f]{40}$/, 'must be a commit in 40 lower-case hex digits');

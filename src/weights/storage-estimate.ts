@@ -1,12 +1,7 @@
-interface AnyNavigator {
-  storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
-}
-
 /** Bytes that this site may store, and bytes that it uses. Null: the browser does not say. */
 export async function estimateStorage(): Promise<{ quotaBytes: number; usedBytes: number } | null> {
   try {
-    const { storage } = globalThis.navigator as AnyNavigator;
-    const { quota, usage = 0 } = (await storage?.estimate?.()) ?? {};
+    const { quota, usage = 0 } = await navigator.storage.estimate();
     return quota === undefined ? null : { quotaBytes: quota, usedBytes: usage };
   } catch {
     return null;

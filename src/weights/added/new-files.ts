@@ -1,4 +1,4 @@
-import { addedFilePath, addedVariantName, type RemoteFile, type WeightFile } from '#catalog';
+import { addedFilePath, addedVariantName, isHttpUrl, type RemoteFile, type WeightFile } from '#catalog';
 import type { AddedFormat } from '#engine-kit';
 import { decoded, printable, requestError, sha256 as hash, ServiceError, type ErrorCode } from '#base';
 import { FormatError, startOfBlob, type ModelFile } from '#gguf';
@@ -53,8 +53,6 @@ export async function openModel(
       const { files, optional } = chooseModel(source, models);
       return files.map((file) => ({ ...remoteFile(file, store, signal), optional: file === optional }));
     }
-    default:
-      throw requestError(400, 'Unknown model source.', 'unsupported_value', 'source');
   }
 }
 
@@ -63,20 +61,13 @@ async function urlFile(
   store: WeightStore,
   signal: AbortSignal,
 ): Promise<NewFile> {
-  if (!isFileUrl(url)) {
+  if (!isHttpUrl(url)) {
     const rule = "The URL of a model's file must begin with https:// or http://, and have no user name.";
     throw requestError(400, rule, 'invalid_value', 'source');
   }
   const { size } = await readStart(url, 1, signal);
   const name = fileNameOf(new URL(url));
   return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
-}
-
-/** Browsers fetch no URL with a user name or a password. */
-function isFileUrl(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, username, password } = new URL(url);
-  return /^https?:$/.test(protocol) && username + password === '';
 }
 
 const fileNameOf = ({ pathname }: URL): string => printable(decoded(pathname.split('/').at(-1) ?? ''), 200);

@@ -19,6 +19,7 @@ import {
   IdleTimeout,
   IdleTimeoutError,
   isTransient,
+  printable,
   reach,
   TransientStatusError,
   UNREACHABLE,
@@ -159,7 +160,8 @@ export async function readRepository(
   const resolved = await readRevision(query);
   const { revision } = resolved;
   const tree = await readTree({ ...query, revision });
-  const present = tree.filter(({ path, size }) => size > 0 && !/(^|\/)\.{1,2}(\/|$)/.test(path));
+  const isName = (path: string): boolean => path === printable(path) && !/(^|\/)\.{1,2}(\/|$)/.test(path);
+  const present = tree.filter(({ path, size }) => size > 0 && isName(path));
   const files = present.flatMap(({ path, lfs }): RemoteFile | [] => {
     const url = `${endpoint}/${repository}/resolve/${revision}/${path.split('/').map(encodeURIComponent).join('/')}`;
     return lfs ? { name: path, url, bytes: lfs.size, sha256: lfs.oid } : [];
@@ -211,12 +213,8 @@ export function notPinned(hub: HubSource | undefined, files: readonly WeightFile
  * Downloads a small file to compute its size and hash.
  * @param size size that the hub lists, checked so that the hash of an error page is not recorded
  */
-export async function hashed(
-  url: string,
-  signal: AbortSignal,
-  size?: number,
-): Promise<{ bytes: number; sha256: string }> {
-  return reading(url, signal, async (timeout) => {
+const hashed = (url: string, signal: AbortSignal, size?: number) =>
+  reading(url, signal, async (timeout) => {
     const hasher = (await createSHA256()).init();
     let bytes = 0;
     for await (const part of timeout.body(await fetchOk(url, timeout))) {
@@ -231,7 +229,6 @@ export async function hashed(
       );
     return { bytes, sha256: hasher.digest('hex') };
   });
-}
 
 /** Fetches JSON. `next` is the URL of the next page; null for the last page. */
 const getJson = (url: string, signal: AbortSignal): Promise<{ json: unknown; next: string | null }> =>
@@ -292,32 +289,24 @@ async function readJson(response: Response, timeout: IdleTimeout): Promise<unkno
 
 /** Statuses that may hide why a file is not available: the hub also answers 401 for a repository that does not exist. */
 const HIDDEN = new Set([401, 403, 404]);
+/** Causes of a refusal by the hub's error header. */
+const CAUSES = new Map([
+  ['GatedRepo', `The model is gated: ${GATED}.`],
+  ['RevisionNotFound', 'The repository has no such branch, tag or commit.'],
+  ['EntryNotFound', 'The repository has no such file.'],
+]);
+const UNKNOWN_CAUSE =
+  'There is no such repository or file, or it is private, or its terms must be accepted first. Check the name for typing errors.';
 
 async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
   const response = await timeout.during(reach(url, { signal: timeout.signal }));
-  if (response.ok) return response;
-  await response.body?.cancel();
-  throw isTransient(response.status) ? new TransientStatusError(response) : statusError(url, response);
-}
-
-function statusError(url: string, response: Pick<Response, 'status' | 'headers'>): ServiceError {
-  const { status } = response;
-  const why = HIDDEN.has(status) ? ` ${whyHidden(response)}` : '';
-  return failed(`The model hub did not deliver ${new URL(url).pathname}: ${answered(status)}.${why}`);
-}
-
-/** Explains a refusal with the hub's error header. */
-function whyHidden({ headers }: Pick<Response, 'headers'>): string {
-  switch (headers.get('x-error-code')) {
-    case 'GatedRepo':
-      return `The model is gated: ${GATED}.`;
-    case 'RevisionNotFound':
-      return 'The repository has no such branch, tag or commit.';
-    case 'EntryNotFound':
-      return 'The repository has no such file.';
-    default:
-      return 'There is no such repository or file, or it is private, or its terms must be accepted first. Check the name for typing errors.';
-  }
+  const { ok, status, headers, body } = response;
+  if (ok) return response;
+  await body?.cancel();
+  if (isTransient(status)) throw new TransientStatusError(response);
+  const cause = CAUSES.get(headers.get('x-error-code') ?? '') ?? UNKNOWN_CAUSE;
+  const why = HIDDEN.has(status) ? ` ${cause}` : '';
+  throw failed(`The model hub did not deliver ${new URL(url).pathname}: ${answered(status)}.${why}`);
 }
 
 const unavailable = (name: string, why: string): ServiceError =>

@@ -110,6 +110,11 @@ test.each<[string, unknown, RegExp]>([
   ['a short hash', withFile({ sha256: 'abc' }), /files\[0\]\.sha256: must be a SHA-256/],
   ['a script for a URL', withFile({ url: 'javascript:alert(1)' }), /files\[0\]\.url: must be a URL/],
   [
+    'a URL with a password',
+    withFile({ url: 'https://a:b@x.example/a' }),
+    /url: must be a URL .* without a user/,
+  ],
+  [
     'no files at all',
     withVariant({ files: [] }),
     /variants\[0\]\.files: must name at least one file, or a hub repository/,
