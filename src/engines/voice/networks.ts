@@ -1,6 +1,6 @@
 import { type PreTrainedModel, Tensor } from '@huggingface/transformers';
 
-import { normalNumbers, toWaveform } from './waveform.ts';
+import { BINS, normalNumbers, toWaveform } from './waveform.ts';
 
 type Sound = Float32Array<ArrayBuffer>;
 
@@ -9,12 +9,15 @@ const STYLE_LENGTH = 256;
 async function run(
   network: PreTrainedModel,
   inputs: Record<string, Tensor>,
-): Promise<(name: string) => Float32Array> {
+): Promise<(name: string, length?: number) => Float32Array> {
   const outputs = (await network(inputs)) as Record<string, Tensor>;
-  return (name) => {
+  return (name, length) => {
     const tensor = outputs[name];
     if (!tensor) throw new Error(`the voice gives no ${name}, but ${Object.keys(outputs).join(', ')}`);
-    return tensor.data as Float32Array;
+    const { data, type, dims } = tensor;
+    if (!(data instanceof Float32Array) || data.length === 0 || data.length !== (length ?? data.length))
+      throw new Error(`its output ${name} is ${type}[${dims}]`);
+    return data;
   };
 }
 
@@ -32,13 +35,13 @@ export async function hibariSound(
 ): Promise<Sound> {
   const valuesOf = await run(network, { ids: idsTensor(ids), speed: speedTensor(speed) });
   const pitch = valuesOf('f0');
+  const binsOf = (name: string): Float32Array => valuesOf(name, BINS * pitch.length);
   const spectrum = {
-    frames: pitch.length,
-    harmonic: valuesOf('lh'),
-    harmonicPhase: valuesOf('theta'),
-    noise: valuesOf('ln'),
-    rest: valuesOf('lr'),
-    restPhase: valuesOf('phi'),
+    harmonic: binsOf('lh'),
+    harmonicPhase: binsOf('theta'),
+    noise: binsOf('ln'),
+    rest: binsOf('lr'),
+    restPhase: binsOf('phi'),
     pitch,
   };
   // The same noise each time: a request that is repeated sounds the same.

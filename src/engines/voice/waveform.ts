@@ -4,14 +4,13 @@ import { fourierTransform } from './fourier.ts';
 export const VOICE_RATE = 24_000;
 const WINDOW = 1200;
 const HOP = 300;
-const BINS = WINDOW / 2 + 1;
+export const BINS = WINDOW / 2 + 1;
 /** Frames below this pitch are unvoiced, in Hz. */
 const MIN_PITCH = 40;
 const MAX_HARMONIC = 11_000;
 
-/** What a voice's network predicts for each frame of 12.5 ms. Each but `pitch` is [bins, frames]. */
+/** What a voice's network predicts for each frame of 12.5 ms. Each but `pitch`, which has the frames, is [bins, frames]. */
 export interface Spectrum {
-  frames: number;
   /** Logarithm of the harmonics' magnitude, and their phase. */
   harmonic: Float32Array;
   harmonicPhase: Float32Array;
@@ -81,7 +80,7 @@ function setBin(window: Float64Array, bin: number, real: number, imaginary: numb
 
 /** Writes a frame's spectrum: the source in the harmonics' colour, coloured noise, and the rest. */
 function writeFrame(
-  { frames, ...bins }: Spectrum,
+  { pitch: { length: frames }, ...bins }: Spectrum,
   frame: number,
   source: Float64Array,
   normal: () => number,
@@ -111,7 +110,7 @@ export function toWaveform(spectrum: Spectrum, normal: () => number): Float32Arr
   const weights = new Float64Array(source.length + WINDOW);
   const window = new Float64Array(2 * WINDOW);
   const transformed = new Float64Array(2 * WINDOW);
-  for (let frame = 0; frame < spectrum.frames; frame++) {
+  for (let frame = 0; frame < spectrum.pitch.length; frame++) {
     readWindow(source, frame, window);
     transform(window, transformed);
     writeFrame(spectrum, frame, transformed, normal, window);

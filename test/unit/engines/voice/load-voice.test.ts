@@ -63,6 +63,13 @@ test.each([
   await expect(loadVoice(variant, context)).rejects.toThrow(says);
 });
 
+test('a style of another length than styles have is named', async () => {
+  const files = variant.files.map((each) => ({ ...each, path: 'kokoro/voices/heart.bin', bytes: 2000 }));
+  await expect(loadVoice({ ...variant, files }, context)).rejects.toThrow(
+    'kokoro/voices/heart.bin has 2000 bytes, which are no styles',
+  );
+});
+
 test('a voice whose graph fails on a sentence names its file, and is not loaded again', async () => {
   const engine = await loadVoice(variant, context);
   worker.call.mockRejectedValueOnce(new Error('the voice gives no f0'));
