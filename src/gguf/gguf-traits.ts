@@ -275,8 +275,10 @@ const POOLINGS = new Map([
 const NO_POOLING = 0;
 /** Pooling method of rerankers, which score a pair of texts. */
 const RANK_POOLING = 4;
-/** Tensors after the last layer that compute a score. */
-const CLASSIFIER = /^cls\./;
+/** Weights after the last layer that compute a score, the output of the last of them. */
+const CLASSIFIER = /^cls\.(output\.)?weight$/;
+/** Qwen's rerankers give the probabilities of yes and no. */
+const MAX_SCORES = 2;
 
 const RANK_TEMPLATE_KEY = `${TEMPLATE_KEY}.rerank`;
 /** Places of a reranker's template. llama.cpp fills those that it has. */
@@ -293,10 +295,12 @@ function encoderTraits(
   isPart: boolean,
 ): Pick<GgufTraits, 'embedding' | 'reranks' | 'guessesPooling'> {
   const type = of('pooling_type', 2 ** 31);
-  const classifies = gguf.tensors.some(({ name }) => CLASSIFIER.test(name));
-  const reranks = type === RANK_POOLING || classifies;
-  if (reranks && !classifies && !isPart)
+  const rows = gguf.tensors.flatMap(({ name, shape }) => (CLASSIFIER.test(name) ? (shape[1] ?? 1) : []));
+  const reranks = type === RANK_POOLING || rows.length > 0;
+  if (reranks && rows.length === 0 && !isPart)
     throw new FormatError(`gives ${type} as ${architecture}.pooling_type, and has no classifier (cls)`);
+  if (reranks && !isPart && Math.min(...rows) > MAX_SCORES)
+    throw new FormatError(`has a classifier (cls) of ${Math.min(...rows)} numbers, which are no score`);
   const template = chatTemplate(gguf, RANK_TEMPLATE_KEY);
   const missing = PLACES.find((place) => reranks && template !== null && !template.includes(place));
   if (missing !== undefined) throw new FormatError(`has no ${missing} in its ${RANK_TEMPLATE_KEY}`);

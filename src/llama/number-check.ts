@@ -58,8 +58,8 @@ interface Part {
   numbers: Numbers;
 }
 
-/** Factors of all that a layer computes: zeros alone come of a download that did not end. */
-const NORM = /(^|[._])(attn|ffn|output)_norm\.weight$/;
+/** Factors of all that a layer, or an adapter, computes: zeros alone come of a download that did not end. */
+const FACTORS = /(^|[._])(attn|ffn|output)_norm\.weight$|\.lora_a$/;
 
 /**
  * Finds damaged numbers in the weights of a GGUF file while it is read: infinite, NaN, norms of zeros, or scales that no
@@ -78,7 +78,7 @@ export async function numberCheck(gguf: Blob) {
     const part = { tensor: tensor.name, start, end, blockBytes: type.bytes, numbers };
     const blockBytes = end - start;
     const isZero: IsBroken = (bytes, at) => !bytes.subarray(at, at + blockBytes).some(Boolean);
-    return NORM.test(tensor.name) ? [part, { ...part, blockBytes, numbers: isZero }] : [part];
+    return FACTORS.test(tensor.name) ? [part, { ...part, blockBytes, numbers: isZero }] : [part];
   });
   let broken: string | null = null;
   return {

@@ -341,6 +341,11 @@ test.each<[string, Buffer<ArrayBuffer> | Parameters<typeof withMetadata>[0], Reg
   ['an empty tensor', withTensors({ ...norm, shape: [0, 0], bytes: 0 }), /an empty tensor, norm/],
   ['rows of half a block', withTensors({ ...oneTensor, shape: [16, 4] }), /not of whole blocks of 32/],
   ['a key twice', twice(), /key\.a twice/],
+  [
+    'a classifier without its output',
+    withTensors({ ...norm, name: 'cls.weight', shape: [2, 4] }),
+    /of 4 numbers/,
+  ],
 ])('a file that llama.cpp would not load is refused: %s', async (_, file, message) => {
   const refused = factsOf(Buffer.isBuffer(file) ? file : withMetadata(file));
   await expect(refused).rejects.toThrow(FormatError);

@@ -24,11 +24,11 @@ const part = (index: number): GgufMetadata => ({ 'split.no': index, 'split.count
 
 test.each<[Partial<WllamaVariant>, Record<string, GgufMetadata>, string]>([
   [{}, { a: { 'llama.pooling_type': 3 } }, "`dimensions: 64` and `pooling: 'last_token'`"],
-  [{}, { 'cls.a': {} }, "cls.a.gguf is that of a reranker: give the variant `pooling: 'rank'`"],
+  [{}, { 'cls.weight': {} }, "cls.weight.gguf is that of a reranker: give the variant `pooling: 'rank'`"],
   [mean, { a: { 'tokenizer.ggml.model': 'none' } }, 'a.gguf gives none as tokenizer.ggml.model'],
   [rank, { a: {} }, "a.gguf is not that of a reranker, as `pooling: 'rank'` says"],
   [rank, { a: { 'llama.pooling_type': 4 } }, 'a.gguf gives 4 as llama.pooling_type, and has no classifier'],
-  [rank, { 'cls.a': { 'tokenizer.chat_template.rerank': 'Rate {query}' } }, 'has no {document} in its'],
+  [rank, { 'cls.weight': { 'tokenizer.chat_template.rerank': 'Rate {query}' } }, 'has no {document} in its'],
   [{ dimensions: 64 }, { a: bert }, 'a.gguf names no pooling: give the variant `pooling`'],
   [{}, { a: part(2), b: part(0) }, 'b.gguf is a part of a model of 3 files, and 2 were given'],
   [{}, { a: {}, b: { ...adapter, 'adapter.lora.alpha': { f32: Infinity } } }, 'b.gguf gives Infinity as'],
@@ -43,7 +43,7 @@ test('the headers of files decide about their order and roles', async () => {
   const parts = { a: part(2), b: { ...part(0), 'llama.pooling_type': 4 }, c: part(1) };
   const traits = { reranks: true, canChat: false, embedding: null };
   expect(await inspect(rank, parts)).toMatchObject({ order: 'b c a', traits });
-  expect(await inspect(mean, { 'cls.a': {} })).toMatchObject({ traits });
+  expect(await inspect(mean, { 'cls.weight': {} })).toMatchObject({ traits });
   const adapted = await inspect({}, { a: adapter, b: {} });
   expect(adapted).toMatchObject({ order: 'b a', roles: [undefined, 'adapter'] });
 });
