@@ -2,7 +2,7 @@ import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from '
 
 import type { AddedModelRecord, Catalog } from '#catalog';
 import { nameIn, type StoredFacts } from '#protocol';
-import { abortable, delay, serverError } from '#base';
+import { abortable, delay, isQuotaError, serverError } from '#base';
 import { dropCopies, type Copies } from './copies.ts';
 import type { SettingName } from './setting-shapes.ts';
 
@@ -244,15 +244,20 @@ export async function writeSettings(
   try {
     for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
       const value = settings[name];
-      // Most starts change nothing, and a page must start even if the storage is full.
+      // Most starts change nothing.
       const stored = await withDatabase(scope, (database) => database.get('settings', name));
       if (JSON.stringify(stored) === JSON.stringify(value)) continue;
       isChanged = true;
-      await withDatabase(scope, async (database) => {
+      const write = async (database: LocaltextDatabase): Promise<void> => {
         if (value) await database.put('settings', value, name);
         else await database.delete('settings', name);
         // The stored facts belong to the previous settings. The next engine writes new ones.
         await database.delete('settings', FACTS);
+      };
+      await withDatabase(scope, write).catch((error: unknown) => {
+        // A page must start even if the storage is full: otherwise nobody could delete models.
+        if (stored === undefined || !isQuotaError(error)) throw error;
+        console.warn(`localtext: the storage is full: the earlier ${name} stays until a start has room`);
       });
     }
   } finally {

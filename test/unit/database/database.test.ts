@@ -77,6 +77,17 @@ test('a database of a later version is still read and written, and its added mod
   expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
 });
 
+test('on a full storage the earlier settings stay, and a first visit fails', async () => {
+  const scope = '/full/';
+  await keepSettings(scope, locks, settings);
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
+    throw new DOMException('full', 'QuotaExceededError');
+  });
+  await keepSettings(scope, locks, { ...settings, prefer: ['b'] });
+  expect(await readServerSettings(scope)).toMatchObject({ prefer: ['a'] });
+  await expect(keepSettings('/first/', locks, settings)).rejects.toThrow('full');
+});
+
 const variant = { engine: 'wllama', name: 'added/a-1', contextLength: 64, files: [] };
 const added = { model: { id: 'a', name: 'A', bytes: 1, created: 1 }, variant };
 const model = { id: 'm', kind: 'chat', created: 1, variants: [variant] };
