@@ -14,20 +14,21 @@ export interface Bound {
   open: boolean;
 }
 
-/** Digits of integers: those of 64 bits. Further ones only if a bound asks for them. */
+/** Digits of integers: those of 64 bits. Further ones only if a bound or a multiple asks for them. */
 export const MAX_INTEGER_DIGITS = 20;
-const MIN_FRACTION_DIGITS = 6;
-const MAX_FRACTION_DIGITS = 40;
+const FRACTION_DIGITS = 6;
 
 /** Decimal texts of the numbers in a range, without exponents. */
 export function numberLanguage(languages: Languages, range: NumberRange): Language {
   const { and, or, sequence, text } = languages;
-  const digits = integerDigits(range);
+  const ends = [range.low, range.high];
+  // Up to an end, numbers may have fewer digits.
+  const beyond = ends.filter((end) => end?.value.isNegative === (end === range.high));
+  const valuesOf = (bounds: typeof ends) => [...bounds.map((bound) => bound?.value), ...range.multiples];
+  const digits = digitsBeside(MAX_INTEGER_DIGITS, valuesOf(beyond), wholeDigits);
+  const places = digitsBeside(FRACTION_DIGITS, valuesOf(ends), decimalPlaces);
   const build = numberTexts(languages);
-  const parts = [
-    build.form(range.integer, digits, fractionDigits(range)),
-    ...range.multiples.map(build.multiple),
-  ];
+  const parts = [build.form(range.integer, digits, places), ...range.multiples.map(build.multiple)];
   const magnitudes = and(...parts);
   // No text has that many digits.
   const reached = (bound: Bound | undefined) =>
@@ -38,16 +39,12 @@ export function numberLanguage(languages: Languages, range: NumberRange): Langua
   return or(positive, sequence(text('-'), and(negative, build.above('0'))));
 }
 
-function integerDigits({ low, high }: NumberRange): number {
-  const needed = [low?.value.isNegative ? undefined : low, high?.value.isNegative ? high : undefined];
-  return Math.max(MAX_INTEGER_DIGITS, ...needed.map((bound) => (bound ? wholeDigits(bound.value) : 0)));
-}
-
-function fractionDigits({ low, high, multiples }: NumberRange): number {
-  const values = [low?.value, high?.value, ...multiples];
-  const places = Math.max(...values.map((value) => (value ? decimalPlaces(value) : 0)));
-  return Math.min(Math.max(MIN_FRACTION_DIGITS, places), MAX_FRACTION_DIGITS);
-}
+/** The digits that numbers beyond or between some values may need: one more than the values have. */
+const digitsBeside = (
+  least: number,
+  values: readonly (Decimal | undefined)[],
+  digitsOf: (value: Decimal) => number,
+): number => Math.max(least, ...values.map((value) => (value ? digitsOf(value) + 1 : 0)));
 
 const mirrored = (bound: Bound | undefined): Bound | undefined =>
   bound && { value: negated(bound.value), open: bound.open };

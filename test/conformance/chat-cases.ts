@@ -286,7 +286,7 @@ const refused: ConformanceCase[] = [
   bad('max_completion_tokens 0', { max_tokens: null, max_completion_tokens: 0 }, 'max_completion_tokens'),
   bad('both token limits', { max_completion_tokens: 5 }, 'max_tokens'),
   bad('n 0', { n: 0 }, 'n'),
-  bad('n too many', { n: 129 }, 'n'),
+  ...[129, 1e20].map((n) => of(`n ${n}`, { n }, [badRequest('n'), says('at most 128')])),
   bad('stream_options without stream', { stream_options: { include_usage: true } }, 'stream_options'),
   bad(
     'stream_options.include_usage a string',

@@ -149,16 +149,6 @@ export const decisionCases: ConformanceCase[] = [
     decision('predicate'),
   ),
   of('half a surrogate pair', { input: 'broken \ud83d here' }, decision('predicate')),
-  of(
-    'a string and a boolean with the same text',
-    { questions: [{ ...choice, choices: [{ value: 'true' }, { value: true }] }] },
-    decision('choice'),
-  ),
-  of(
-    'two halves of characters',
-    { questions: [{ ...choice, choices: [{ value: '\ud800' }, { value: '\ud801' }, { value: 'a' }] }] },
-    decision('choice'),
-  ),
   bad('no model', { model: undefined }, 'model', 'missing_required_parameter'),
   of('a model not known', { model: 'gpt-6-luna' }, modelNotFound),
   bad('no input', { input: undefined }, 'input', 'missing_required_parameter'),
@@ -204,7 +194,15 @@ export const decisionCases: ConformanceCase[] = [
   asked('a name of 257 characters', { ...predicate, name: 'x'.repeat(257) }, '.name'),
   asked('one choice', { ...choice, choices: [{ value: 'a' }] }, '.choices'),
   asked('256 choices', { ...choice, choices: choices(256) }, '.choices'),
-  asked('a choice twice', { ...choice, choices: [{ value: 'a' }, { value: 'a' }] }, '.choices[1].value'),
+  ...(
+    [
+      ['a choice', ['a', 'a']],
+      ['a boolean and its text', [false, 'false']],
+      ['two halves of characters', ['\ud800', '\ud801']],
+    ] as const
+  ).map(([name, values]) =>
+    asked(`${name} twice`, { ...choice, choices: values.map((value) => ({ value })) }, '.choices[1].value'),
+  ),
   asked('an empty choice', { ...choice, choices: [{ value: 'a' }, { value: '' }] }, '.choices[1].value'),
   asked('a number as a choice', { ...choice, choices: [{ value: 'a' }, { value: 1 }] }, '.choices[1].value'),
   asked('one level', { ...score, levels: [{ label: 'a' }] }, '.levels'),

@@ -31,7 +31,11 @@ const MAX_STOP_SEQUENCES = 32;
 const MAX_STOP_CHARACTERS = 1024;
 const stopSequence = z.string().check(z.minLength(1), z.maxLength(MAX_STOP_CHARACTERS));
 
-export const choicesField = z.nullish(z.int().check(z.gte(1), z.lte(MAX_CHOICES)));
+/** An integer in a range, which is checked first: `z.int()` names that of all integers. */
+const integer = (low: number, high: number) => z.nullish(z.number().check(z.gte(low), z.lte(high), z.int()));
+
+export const choicesField = integer(1, MAX_CHOICES);
+export const topLogprobs = integer(0, 20);
 
 export const stopField = z.nullish(
   z.union([stopSequence, z.array(stopSequence).check(z.maxLength(MAX_STOP_SEQUENCES))], {

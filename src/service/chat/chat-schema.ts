@@ -15,6 +15,7 @@ import {
   streamFields,
   text,
   textOrParts,
+  topLogprobs,
   typesError,
 } from '../body/fields.ts';
 import { refusedConstraints, refusedSlips } from '../body/refused-fields.ts';
@@ -87,7 +88,7 @@ const enforced = {
 const passedOn = {
   ...samplingFields,
   logprobs: flag,
-  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+  top_logprobs: topLogprobs,
   reasoning_effort: reasoningEffort,
   chat_template_kwargs: z.nullish(z.object({ enable_thinking: flag })),
 };

@@ -133,14 +133,14 @@ function toOptions(question: QuestionBody, at: string): DecisionQuestion['option
   const options = isChoice
     ? question.choices
     : question.levels.map((level) => ({ ...level, value: level.label }));
-  const seen = new Set<string | boolean>();
+  const seen = new Set<string>();
   return options.map(({ value, description }, index) => {
-    if (seen.has(value)) {
-      const param = isChoice ? `${at}.choices[${index}].value` : `${at}.levels[${index}].label`;
-      throw invalidField(param, 'must differ from the others of its question');
-    }
-    seen.add(value);
     const label = String(value).toWellFormed();
+    if (seen.has(label)) {
+      const param = isChoice ? `${at}.choices[${index}].value` : `${at}.levels[${index}].label`;
+      throw invalidField(param, 'must differ from the others of its question, also as a text');
+    }
+    seen.add(label);
     return { label, ...(description && { description: description.toWellFormed() }) };
   });
 }

@@ -16,6 +16,7 @@ import {
   stopField,
   text,
   textOrParts,
+  topLogprobs,
   typesError,
 } from '../body/fields.ts';
 import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refused-fields.ts';
@@ -103,7 +104,7 @@ const enforced = {
   store: flag,
   stream: flag,
   max_output_tokens: atLeastOne,
-  n: z.nullish(z.int().check(z.gte(1), z.lte(1))),
+  n: z.nullish(z.literal(1)),
   stop: stopField,
   text: z.nullish(z.object({ format: flatFormat, verbosity: z.nullish(z.enum(['low', 'medium', 'high'])) })),
   tools: responseTools,
@@ -117,7 +118,7 @@ const passedOn = {
   ...samplingFields,
   /** Applies to models on this device. Servers have their own rules. */
   truncation: z.nullish(z.enum(['auto', 'disabled'])),
-  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+  top_logprobs: topLogprobs,
   reasoning: z.nullish(
     z.object({ effort: reasoningEffort, summary: z.nullish(z.enum(['auto', 'concise', 'detailed'])) }),
   ),

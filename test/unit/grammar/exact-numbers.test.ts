@@ -82,6 +82,16 @@ describe('bounds', () => {
       '{"type": "integer", "multipleOf": 5e18, "minimum": 1, "maximum": 1.0E19}',
       [`5${'0'.repeat(18)}`, `1${'0'.repeat(19)}`],
     ],
+    // Digits beyond those of the bounds.
+    [
+      '{"type": "integer", "exclusiveMinimum": 99999999999999999999, "maximum": 1e20}',
+      [`1${'0'.repeat(20)}`],
+    ],
+    ['{"type": "integer", "multipleOf": 1e25, "minimum": 1, "maximum": 1.5e25}', [`1${'0'.repeat(25)}`]],
+    [
+      '{"type": "number", "exclusiveMinimum": 0.1234567, "exclusiveMaximum": 0.1234568}',
+      Array.from({ length: 9 }, (_, digit) => `0.1234567${digit + 1}`),
+    ],
   ])('%s', (schema, allowed) => {
     expect(draws(schema)).toEqual(new Set(allowed));
   });
