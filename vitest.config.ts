@@ -13,7 +13,7 @@ const ISOLATED = [
   'test/unit/weights/added/{consistency,model-adder,model-adder.remote}.test.ts',
   'test/unit/chat-template/bounded-template.test.ts',
   'test/unit/engine-kit/restartable-helper.test.ts',
-  'test/unit/engines/{transformers/text-tokenizer,sound/read-audio,voice/{load-voice,networks}}.test.ts',
+  'test/unit/engines/{onnx/text-tokenizer,sound/read-audio,voice/{load-voice,networks}}.test.ts',
   'test/unit/{link/requester,llama/read-ahead-blob}.test.ts',
   'test/unit/page/election/election-member.test.ts',
   'test/unit/service/{body/request-body,field-types}.test.ts',

@@ -23,7 +23,7 @@ const SENTINELS = {
     browser: ['test/browser/web-llm.test.ts'],
   },
   '@huggingface/transformers': {
-    unit: ['test/unit/engines/transformers', 'test/unit/engines/whisper'],
+    unit: ['test/unit/engines/onnx', 'test/unit/engines/transformers', 'test/unit/engines/whisper'],
     browser: ['test/browser/embedding-int8.test.ts', 'test/browser/transcription.test.ts'],
   },
   mediabunny: { unit: ['test/unit/engines/sound'], browser: ['test/browser/transcription.test.ts'] },

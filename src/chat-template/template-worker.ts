@@ -1,6 +1,6 @@
 import { messageOf, ServiceError, toWireError, type WireError } from '#base';
 import type { ChatJob } from '#jobs';
-import { ChatPrompt } from './chat-prompt.ts';
+import { chatPrompt, type ChatPrompt } from './chat-prompt.ts';
 import type { SpecialTokens } from './chat-template.ts';
 import type { ChatOpening } from './think-first.ts';
 
@@ -23,7 +23,7 @@ export const templateWorker = {
   /** Parses the template. @returns why it cannot be used; null if it can */
   async load({ template, tokens, addsBos }: PromptFormat): Promise<string | null> {
     try {
-      prompt = new ChatPrompt(template, tokens, addsBos);
+      prompt = chatPrompt(template, tokens, addsBos);
       return null;
     } catch (error) {
       return messageOf(error);

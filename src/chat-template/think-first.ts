@@ -74,136 +74,120 @@ type Done = Extract<ChatEvent, { type: 'done' }>;
 /** Fraction of a reply's tokens for reasoning, by effort (docs/capabilities.md). */
 const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
 
+/** What an engine does for a reply with reasoning. */
+export interface ThinkingEngine {
+  complete: Complete;
+  append: Append;
+  /** Tokens of prompt and reply together. */
+  contextLength: number;
+}
+
 /**
  * Generates a reply that may begin with reasoning. If the answer is constrained, or the reasoning has used up its
  * tokens, the answer is a second completion, after the closing tag.
  */
-export class ThinkFirst {
-  readonly #job: ChatJob;
-  readonly #prompt: string;
-  readonly #tags: ThinkTags;
-  readonly #splitter: ThoughtSplitter;
-  readonly #complete: Complete;
-  readonly #append: Append;
-  #tokens = 0;
+export async function* thinkFirst(
+  job: ChatJob,
+  prompt: string,
+  { tags, isInside: beginsInside }: NonNullable<ChatOpening['thinking']>,
+  { complete, append, contextLength }: ThinkingEngine,
+): Events<'chat'> {
+  const splitter = new ThoughtSplitter(tags, beginsInside, job.thoughts?.ended ?? job.resume !== undefined);
+  let generated = 0;
   /** Log probabilities of withheld text, which may be part of a tag. */
-  #logprobs: TokenLogprob[] = [];
-
-  constructor(
-    job: ChatJob,
-    prompt: string,
-    { tags, isInside }: NonNullable<ChatOpening['thinking']>,
-    complete: Complete,
-    append: Append,
-  ) {
-    this.#job = job;
-    this.#prompt = prompt;
-    this.#tags = tags;
-    this.#splitter = new ThoughtSplitter(tags, isInside, job.thoughts?.ended ?? job.resume !== undefined);
-    this.#complete = complete;
-    this.#append = append;
-  }
-
-  /** @param contextLength tokens of prompt and reply together */
-  async *events(contextLength: number): Events<'chat'> {
-    const whole = toCompletion(this.#job, this.#prompt);
-    const { constraint, topLogprobs: _, ...plain } = whole;
-    // A constraint that begins with the reply leaves no room for reasoning.
-    if (constraint && !this.#splitter.isInside) return yield* this.#complete(whole);
-    let budget = this.#budget(contextLength);
-    if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null);
-
-    const thought = new ThoughtMeter();
-    for await (const event of this.#complete(constraint ? plain : whole)) {
-      if (event.type === 'accepted') {
-        thought.accept(event.accepted);
-        budget = this.#budget(contextLength - event.accepted.promptTokens);
-        yield event;
-      } else if (event.type === 'delta') {
-        const wasInside = this.#splitter.isInside;
-        yield* this.#split(event.delta);
-        if (this.#isAnswerNext(wasInside, budget, whole)) break;
-      } else if (this.#splitter.isInside && event.finishReason === 'stop') {
-        // The model ended its turn inside the reasoning.
-        return yield* this.#answer(event);
-      } else {
-        yield* this.#rest();
-        return yield event;
-      }
-    }
-    yield* this.#answer(thought.done(this.#tokens));
-  }
-
-  /** Whether to start the second completion: the reasoning has used up its tokens, or ended before a constrained answer. */
-  #isAnswerNext(wasInside: boolean, budget: number, whole: Completion): boolean {
-    return this.#splitter.isInside ? this.#tokens >= budget : wasInside && whole.constraint !== undefined;
-  }
+  let withheld: TokenLogprob[] = [];
 
   /** Emits withheld text, which turned out not to be a tag. */
-  *#rest(): Generator<ChatEvent> {
-    const { reasoning, text } = this.#splitter.flush();
+  function* rest(): Generator<ChatEvent> {
+    const { reasoning, text } = splitter.flush();
     if (reasoning) yield { type: 'delta', delta: { text: reasoning, tokens: 0, isReasoning: true } };
-    if (text) yield this.#answerDelta(text, 0);
+    if (text) yield answerDelta(text, 0);
   }
 
   /** Maximum number of reasoning tokens in a reply of `room` tokens. A dead engine may already have spent some. */
-  #budget(room: number): number {
-    const { maxTokens = Infinity, reasoning, resume } = this.#job;
+  function budgetIn(room: number): number {
+    const { maxTokens = Infinity, reasoning, resume } = job;
     const before = resume?.tokens ?? 0;
     const off = reasoning?.enableThinking === false ? 'none' : undefined;
     const share = SHARES[reasoning?.effort ?? off ?? 'medium'];
     return Math.floor((Math.min(maxTokens, room) + before) * share) - before;
   }
 
-  *#split({ text, tokens, logprobs }: Delta): Generator<ChatEvent> {
-    this.#tokens += tokens;
-    if (logprobs) this.#logprobs.push(...logprobs);
-    const wasInside = this.#splitter.isInside;
-    const split = this.#splitter.push(text);
-    const isThought = wasInside || this.#splitter.isInside || split.reasoning !== '';
+  function* splitDelta({ text, tokens, logprobs }: Delta): Generator<ChatEvent> {
+    generated += tokens;
+    if (logprobs) withheld.push(...logprobs);
+    const wasInside = splitter.isInside;
+    const split = splitter.push(text);
+    const isThought = wasInside || splitter.isInside || split.reasoning !== '';
     if (isThought) {
-      this.#logprobs = split.text === '' ? [] : [...(logprobs ?? [])];
+      withheld = split.text === '' ? [] : [...(logprobs ?? [])];
       yield { type: 'delta', delta: { text: split.reasoning, tokens, isReasoning: true } };
     }
-    if (split.text !== '' || !isThought) yield this.#answerDelta(split.text, isThought ? 0 : tokens);
+    if (split.text !== '' || !isThought) yield answerDelta(split.text, isThought ? 0 : tokens);
   }
 
-  #answerDelta(text: string, tokens: number): ChatEvent {
-    const logprobs = text === '' ? [] : tokensOf(text, this.#logprobs.splice(0));
+  function answerDelta(text: string, tokens: number): ChatEvent {
+    const logprobs = text === '' ? [] : tokensOf(text, withheld.splice(0));
     return { type: 'delta', delta: { text, tokens, ...(logprobs.length > 0 && { logprobs }) } };
   }
 
   /** Generates the answer. @param thought end of the completion with the reasoning; null if there was none */
-  async *#answer(thought: Done | null): AsyncGenerator<ChatEvent> {
-    const { maxTokens } = this.#job;
-    const remaining = maxTokens === undefined ? Infinity : maxTokens - this.#tokens;
+  async function* answer(thought: Done | null): AsyncGenerator<ChatEvent> {
+    const { maxTokens } = job;
+    const remaining = maxTokens === undefined ? Infinity : maxTokens - generated;
     if (thought && remaining < 1) return yield { ...thought, finishReason: 'length' };
-    const part = toCompletion(this.#job, this.#closed());
-    this.#splitter.close();
-    for await (const event of this.#complete({
-      ...part,
-      ...(remaining < Infinity && { maxTokens: remaining }),
-    })) {
+    const part = toCompletion(job, closedPrompt());
+    splitter.close();
+    for await (const event of complete({ ...part, ...(remaining < Infinity && { maxTokens: remaining }) })) {
       if (event.type === 'accepted' && !thought) yield event;
-      if (event.type === 'delta') yield part.constraint ? event : this.#answered(event.delta);
+      if (event.type === 'delta') yield part.constraint ? event : answered(event.delta);
       if (event.type !== 'done') continue;
-      const { text } = this.#splitter.flush();
-      if (text) yield this.#answerDelta(text, 0);
+      const { text } = splitter.flush();
+      if (text) yield answerDelta(text, 0);
       yield thought ? afterThoughts(thought, event) : event;
     }
   }
 
-  #answered({ text, tokens, logprobs = [] }: Delta): ChatEvent {
-    this.#logprobs.push(...logprobs);
-    return this.#answerDelta(this.#splitter.push(text).text, tokens);
+  function answered({ text, tokens, logprobs = [] }: Delta): ChatEvent {
+    withheld.push(...logprobs);
+    return answerDelta(splitter.push(text).text, tokens);
   }
 
   /** Prompt with the exact reasoning text, so that its state is in the cache. */
-  #closed(): string {
-    const { isInside, thoughts } = this.#splitter;
-    const prompt = this.#append(this.#prompt, thoughts, tagTokens(this.#tags));
-    return prompt + (isInside ? ending(this.#tags) : closing(this.#tags));
+  function closedPrompt(): string {
+    const start = append(prompt, splitter.thoughts, tagTokens(tags));
+    return start + (splitter.isInside ? ending(tags) : closing(tags));
   }
+
+  const whole = toCompletion(job, prompt);
+  const { constraint, topLogprobs: _, ...plain } = whole;
+  // A constraint that begins with the reply leaves no room for reasoning.
+  if (constraint && !splitter.isInside) return yield* complete(whole);
+  let budget = budgetIn(contextLength);
+  if (splitter.isInside && budget < 1) return yield* answer(null);
+  /** Whether the reasoning has used up its tokens, or ended before a constrained answer. */
+  const isAnswerNext = (wasInside: boolean): boolean =>
+    splitter.isInside ? generated >= budget : wasInside && constraint !== undefined;
+
+  const meter = new ThoughtMeter();
+  for await (const event of complete(constraint ? plain : whole)) {
+    if (event.type === 'accepted') {
+      meter.accept(event.accepted);
+      budget = budgetIn(contextLength - event.accepted.promptTokens);
+      yield event;
+    } else if (event.type === 'delta') {
+      const wasInside = splitter.isInside;
+      yield* splitDelta(event.delta);
+      if (isAnswerNext(wasInside)) break;
+    } else if (splitter.isInside && event.finishReason === 'stop') {
+      // The model ended its turn inside the reasoning.
+      return yield* answer(event);
+    } else {
+      yield* rest();
+      return yield event;
+    }
+  }
+  yield* answer(meter.done(generated));
 }
 
 /** Measures a completion that is stopped before its `done` event. */

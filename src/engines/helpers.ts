@@ -7,7 +7,7 @@ export const HELPERS: Readonly<Record<string, () => Promise<object>>> = {
   image: async () => (await import('./pictures/image-worker.ts')).imageWorker,
   sound: async () => (await import('./sound/sound-worker.ts')).soundWorker,
   onnx: async () => (await import('./transformers/onnx-worker.ts')).onnxWorker,
-  tokenizer: async () => (await import('./transformers/tokenizer-worker.ts')).tokenizerWorker,
+  tokenizer: async () => (await import('./onnx/tokenizer-worker.ts')).tokenizerWorker,
   voice: async () => (await import('./voice/voice-worker.ts')).voiceWorker,
   whisper: async () => (await import('./whisper/whisper-worker.ts')).whisperWorker,
 };

@@ -57,7 +57,7 @@ export const foldSeed = (seed: number, count: number): number => ((seed % count)
 export function engineFields(
   sampling: Sampling,
   engine: string,
-  conversions: Conversions = {},
+  conversions: Conversions,
 ): Record<string, unknown> {
   const built = (Object.keys(SAMPLING) as (keyof Sampling)[]).map((parameter) => {
     const value = sampling[parameter];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { BoundedTemplate } from '../../src/chat-template/bounded-template.ts';
-import { ChatPrompt } from '../../src/chat-template/chat-prompt.ts';
+import { chatPrompt } from '../../src/chat-template/chat-prompt.ts';
 import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { Random } from '../chaos/random.ts';
 import { STEPS_OF_A_SECOND, stepsOf } from '../support/steps-of.ts';
@@ -58,7 +58,7 @@ test(
       const bos = random.pick([null, '<s>']);
       const steps = await stepsOf(() => {
         try {
-          const { prompt } = new ChatPrompt(
+          const { prompt } = chatPrompt(
             source,
             { bos, eos: '</s>', reserved: ['<|end|>', '<s>', '</s>'] },
             random.below(2) === 0,

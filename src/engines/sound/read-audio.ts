@@ -17,7 +17,7 @@ import {
 
 import { invalidField, ServiceError } from '#base';
 import { BoundedSource } from './internals/bounded-source.ts';
-import { Resampler, SAMPLE_RATE } from './resampler.ts';
+import { createResampler, SAMPLE_RATE } from './resampler.ts';
 
 const FORMATS = [WAVE, MP3, MP4, QTFF, OGG, FLAC, WEBM, MATROSKA, ADTS];
 const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
@@ -148,7 +148,7 @@ async function* inSeconds(sound: Sound): Sound {
 }
 
 async function* decode(track: InputAudioTrack, input: Input, source: BoundedSource): Sound {
-  let resampler: Resampler | null = null;
+  let resampler: ReturnType<typeof createResampler> | null = null;
   /** Timestamp of the first sample: files need not begin at 0. */
   let origin: number | null = null;
   let position = 0;
@@ -166,7 +166,7 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
       if (resampler?.rate !== sampleRate) {
         if (!isRate(sampleRate)) throw new Error(`${sampleRate} Hz`);
         if (resampler) yield resampler.end();
-        resampler = new Resampler(sampleRate);
+        resampler = createResampler(sampleRate);
       }
       origin ??= timestamp;
       // Fill gaps in the timestamps with silence, a second at a time.

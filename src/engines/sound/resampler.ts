@@ -13,55 +13,46 @@ const FILTER = Float32Array.from({ length: CROSSINGS * RESOLUTION + 1 }, (_, at)
 });
 
 /** Converts sound, in pieces, to 16 kHz. A low-pass filter removes what that rate cannot represent. */
-export class Resampler {
-  /** Sample rate of the input. */
-  readonly rate: number;
-  readonly #step: number;
+export function createResampler(rate: number) {
+  const step = rate / SAMPLE_RATE;
+  const cutoff = Math.min(1, SAMPLE_RATE / rate);
   /** Width of the filter on each side, in input samples. */
-  readonly #reach: number;
-  readonly #cutoff: number;
+  const reach = Math.ceil(CROSSINGS / cutoff);
   /** Input that the next outputs depend on. Starts with `reach` zeros. */
-  #kept: Float32Array;
-  /** Position of the next output sample in `#kept`. */
-  #at: number;
+  let kept = new Float32Array(reach);
+  /** Position of the next output sample in `kept`. */
+  let due = reach;
 
-  constructor(rate: number) {
-    this.rate = rate;
-    this.#step = rate / SAMPLE_RATE;
-    this.#cutoff = Math.min(1, SAMPLE_RATE / rate);
-    this.#reach = Math.ceil(CROSSINGS / this.#cutoff);
-    this.#kept = new Float32Array(this.#reach);
-    this.#at = this.#reach;
+  function sample(samples: Float32Array, at: number): number {
+    let sum = 0;
+    const last = Math.min(samples.length - 1, Math.floor(at + reach));
+    for (let from = Math.max(0, Math.ceil(at - reach)); from <= last; from++) {
+      const place = Math.round(Math.abs(from - at) * cutoff * RESOLUTION);
+      sum += (samples[from] ?? 0) * (FILTER[place] ?? 0);
+    }
+    return sum * cutoff;
   }
 
-  push(piece: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
-    if (this.#step === 1) return piece;
-    const all = new Float32Array(this.#kept.length + piece.length);
-    all.set(this.#kept);
-    all.set(piece, this.#kept.length);
-    const count = Math.max(0, Math.floor((all.length - 1 - this.#reach - this.#at) / this.#step) + 1);
+  function push(piece: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
+    if (step === 1) return piece;
+    const all = new Float32Array(kept.length + piece.length);
+    all.set(kept);
+    all.set(piece, kept.length);
+    const count = Math.max(0, Math.floor((all.length - 1 - reach - due) / step) + 1);
     const result = new Float32Array(count);
-    for (let index = 0; index < count; index++)
-      result[index] = this.#sample(all, this.#at + index * this.#step);
-    const next = this.#at + count * this.#step;
-    const from = Math.max(0, Math.floor(next) - this.#reach);
-    this.#kept = all.slice(from);
-    this.#at = next - from;
+    for (let index = 0; index < count; index++) result[index] = sample(all, due + index * step);
+    const next = due + count * step;
+    const from = Math.max(0, Math.floor(next) - reach);
+    kept = all.slice(from);
+    due = next - from;
     return result;
   }
 
-  /** Returns the samples that the filter still holds back. */
-  end(): Float32Array<ArrayBuffer> {
-    return this.push(new Float32Array(this.#step === 1 ? 0 : this.#reach));
-  }
-
-  #sample(samples: Float32Array, at: number): number {
-    let sum = 0;
-    const last = Math.min(samples.length - 1, Math.floor(at + this.#reach));
-    for (let from = Math.max(0, Math.ceil(at - this.#reach)); from <= last; from++) {
-      const place = Math.round(Math.abs(from - at) * this.#cutoff * RESOLUTION);
-      sum += (samples[from] ?? 0) * (FILTER[place] ?? 0);
-    }
-    return sum * this.#cutoff;
-  }
+  return {
+    /** Sample rate of the input. */
+    rate,
+    push,
+    /** Returns the samples that the filter still holds back. */
+    end: () => push(new Float32Array(step === 1 ? 0 : reach)),
+  };
 }

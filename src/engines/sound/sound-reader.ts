@@ -12,39 +12,16 @@ const READ_TIMEOUT_MS = 10_000;
 /** Time limit in the page, which decodes a file as a whole. */
 const PAGE_TIMEOUT_MS = 60_000;
 
-/** Reads sound files, one at a time, in a worker that is terminated on a timeout. The model stays loaded. */
-export class SoundReader {
-  readonly #decodeInPage: DecodeAudio;
-  readonly #helper = new RestartableHelper<typeof soundWorker>('sound');
+/**
+ * Reads sound files, one at a time, in a worker that is terminated on a timeout. The model stays loaded.
+ * @param decodeInPage decodes what the worker cannot; by default, nothing
+ */
+export function soundReader(decodeInPage: DecodeAudio = async () => ({ plays: [] })) {
+  const helper = new RestartableHelper<typeof soundWorker>('sound');
+  helper.start().catch(() => undefined);
 
-  /** @param decodeInPage decodes what the worker cannot; by default, nothing */
-  constructor(decodeInPage: DecodeAudio = async () => ({ plays: [] })) {
-    this.#decodeInPage = decodeInPage;
-    this.#helper.start().catch(() => undefined);
-  }
-
-  /** @throws ServiceError 400: no sound, damaged, too long, or a codec that this browser lacks; the signal's reason */
-  async *read(file: Blob, signal: AbortSignal): Sound {
-    const { forPage } = await this.#call((sound) => sound.open(file), signal);
-    if (forPage) return yield* this.#decoded(file, forPage, signal);
-    try {
-      for (;;) {
-        const { samples } = await this.#call((sound) => sound.next(), signal);
-        if (!samples) return;
-        yield samples;
-      }
-    } finally {
-      const closed = this.#helper.start().then((worker) => worker.call((sound) => sound.close()));
-      closed.catch(() => undefined);
-    }
-  }
-
-  end(): void {
-    this.#helper.end();
-  }
-
-  async *#decoded(file: Blob, { codec, decodes }: ForPage, signal: AbortSignal): Sound {
-    const audio = await abortable(withTimeout(this.#decodeInPage(file), PAGE_TIMEOUT_MS), signal);
+  async function* decoded(file: Blob, { codec, decodes }: ForPage, signal: AbortSignal): Sound {
+    const audio = await abortable(withTimeout(decodeInPage(file), PAGE_TIMEOUT_MS), signal);
     if (!audio) throw unreadable(PAGE_TIMEOUT_MS);
     if ('plays' in audio) throw undecodable(codec, [...decodes, ...audio.plays]);
     const { samples } = audio;
@@ -52,19 +29,39 @@ export class SoundReader {
       yield Float32Array.from(samples.subarray(at, at + SAMPLE_RATE), (sample) => sample / 32_768);
   }
 
-  async #call<T extends object>(
-    call: (sound: Remote<typeof soundWorker>) => Promise<T | Refused>,
+  async function call<T extends object>(
+    work: (sound: Remote<typeof soundWorker>) => Promise<T | Refused>,
     signal: AbortSignal,
   ): Promise<T> {
-    const toError = (cause: unknown): Error =>
-      cause === null
-        ? unreadable(READ_TIMEOUT_MS)
-        : invalidField('file', 'is damaged, or takes more memory to read than the browser has');
-    const answer = await this.#helper.call(call, { timeoutMs: READ_TIMEOUT_MS, toError, signal });
+    const answer = await helper.call(work, { timeoutMs: READ_TIMEOUT_MS, toError, signal });
     if ('error' in answer) throw new ServiceError(answer.error);
     return answer;
   }
+
+  return {
+    /** @throws ServiceError 400: no sound, damaged, too long, or a codec that this browser lacks; the signal's reason */
+    async *read(file: Blob, signal: AbortSignal): Sound {
+      const { forPage } = await call((sound) => sound.open(file), signal);
+      if (forPage) return yield* decoded(file, forPage, signal);
+      try {
+        for (;;) {
+          const { samples } = await call((sound) => sound.next(), signal);
+          if (!samples) return;
+          yield samples;
+        }
+      } finally {
+        const closed = helper.start().then((worker) => worker.call((sound) => sound.close()));
+        closed.catch(() => undefined);
+      }
+    },
+    end: () => helper.end(),
+  };
 }
+
+const toError = (cause: unknown): Error =>
+  cause === null
+    ? unreadable(READ_TIMEOUT_MS)
+    : invalidField('file', 'is damaged, or takes more memory to read than the browser has');
 
 function unreadable(ms: number): ServiceError {
   const rule = `gave no sound for ${ms / 1000} s. It is damaged, or in a format that this browser decodes slowly. Send it as wav`;

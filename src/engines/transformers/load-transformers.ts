@@ -1,14 +1,14 @@
 import { weightBytes } from '#catalog';
 import type { TransformersVariant } from './rules.ts';
 import { abortable } from '#base';
-import { watchGpu, type EngineContext, type LoadEngine } from '#engine-kit';
+import { type Engine, watchGpu, type EngineContext, type LoadEngine } from '#engine-kit';
 import type { onnxWorker } from './onnx-worker.ts';
-import { openOnnxWorker } from './open-onnx-worker.ts';
-import { loadFailure } from './runtime-files.ts';
-import { openTokenizer, type TextTokenizer } from './text-tokenizer.ts';
-import { checkConfigs, dataFilesOf, graphOf, noGpu } from './transformers-files.ts';
-import { TransformersEngine, type Embedder } from './transformers-engine.ts';
-import { filesOf } from './weight-files.ts';
+import { openOnnxWorker } from '../onnx/open-onnx-worker.ts';
+import { loadFailure } from '../onnx/runtime-files.ts';
+import { openTokenizer, type TextTokenizer } from '../onnx/text-tokenizer.ts';
+import { checkConfigs, dataFilesOf, graphOf, noGpu } from '../onnx/transformers-files.ts';
+import { transformersEngine, type Embedder } from './transformers-engine.ts';
+import { filesOf } from '../onnx/weight-files.ts';
 
 /** Batch of two texts of equal length, so that there is no padding. */
 const WARM_UP = [Array.from({ length: 16 }, () => 0), Array.from({ length: 16 }, () => 0)];
@@ -28,7 +28,7 @@ async function loadEngine(
   listed: TransformersVariant,
   context: EngineContext,
   tokenizer: TextTokenizer,
-): Promise<TransformersEngine> {
+): Promise<Engine<'embedding'>> {
   // WASM until a benchmark selects the GPU: it is correct everywhere, and fast enough for models of this size.
   const variant = { backend: 'wasm' as const, ...listed };
   // Check the GPU before the runtime does, whose error would be a bare number.
@@ -54,7 +54,7 @@ async function loadEngine(
       },
     };
     if (gpu) await compileShaders(embedder, variant, context);
-    return new TransformersEngine(embedder, variant, fingerprint);
+    return transformersEngine(embedder, variant, fingerprint);
   } catch (error) {
     gpu?.stop();
     gpu?.lost.throwIfAborted();

@@ -2,9 +2,9 @@ import { AutoModel, type PreTrainedModel, Tensor } from '@huggingface/transforme
 import { transfer } from 'comlink';
 
 import type { TransformersVariant } from './rules.ts';
-import { configure } from './configure.ts';
-import type { Runtime } from './wasm-options.ts';
-import type { ReadFile } from './weight-files.ts';
+import { configure } from '../onnx/configure.ts';
+import type { Runtime } from '../onnx/wasm-options.ts';
+import type { ReadFile } from '../onnx/weight-files.ts';
 
 type Pooling = TransformersVariant['pooling'];
 type Batch = readonly (readonly number[])[];

@@ -1,6 +1,6 @@
 import type { EmbeddingTraining } from '#catalog';
 import type { TransformersVariant } from './rules.ts';
-import type { EmbeddingJob, Events } from '#jobs';
+import type { EmbeddingJob } from '#jobs';
 import type { Engine } from '#engine-kit';
 import { engineCrashed, rateLimited, requestError, ServiceError, abortable, withTimeout } from '#base';
 import {
@@ -11,7 +11,7 @@ import {
   refuseOversizedInput,
   vectorFault,
 } from '../embedding-rules.ts';
-import type { TextTokenizer } from './text-tokenizer.ts';
+import type { TextTokenizer } from '../onnx/text-tokenizer.ts';
 import { inParts, PartQueue, PartTurns, type Parts } from '#scheduling';
 
 /**
@@ -116,75 +116,38 @@ interface Request extends Parts {
  * Embeds the texts of all pending requests in shared batches, one after another. A batch begins with a text of the
  * request that is due, and is filled with the texts of any request that are closest in length.
  */
-export class TransformersEngine implements Engine<'embedding'> {
-  readonly kind = 'embedding';
-  readonly fingerprint: string;
-  /** Unlimited, as requests share batches. */
-  readonly slots = Number.POSITIVE_INFINITY;
-  readonly traits = {};
-  readonly #embedder: Embedder;
-  readonly #variant: EmbedderVariant;
-  readonly #limits: BatchLimits;
-  readonly #isOnCpu: boolean;
+export function transformersEngine(
+  embedder: Embedder,
+  variant: EmbedderVariant,
+  fingerprint: string,
+): Engine<'embedding'> {
+  const { contextLength, dimensions, backend = 'wasm', maxBatchSize: sequences = Infinity } = variant;
+  const usualLimits = { tokens: BATCH_TOKENS[backend], sequences };
   /** Time at which a request was last aborted. */
-  #givenUpAt = Number.NEGATIVE_INFINITY;
-  readonly #tokenizing = new PartQueue();
+  let givenUpAt = Number.NEGATIVE_INFINITY;
+  const tokenizing = new PartQueue();
   /** Number of texts in all pending requests. */
-  #texts = 0;
+  let pendingTexts = 0;
   /** Requests with waiting texts, in the order in which they began to wait for a batch. */
-  #waiting: Request[] = [];
-  readonly #turns = new PartTurns();
-  #running: Promise<void> | null = null;
+  let queue: Request[] = [];
+  const turns = new PartTurns();
+  let running: Promise<void> | null = null;
   /** The running batch. */
-  #batch: readonly Item[] = [];
-  #abandoned: ReturnType<typeof setTimeout> | undefined;
+  let runningBatch: readonly Item[] = [];
+  let abandoned: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(embedder: Embedder, variant: EmbedderVariant, fingerprint: string) {
-    this.#embedder = embedder;
-    this.#variant = variant;
-    const { backend = 'wasm', maxBatchSize: sequences = Number.POSITIVE_INFINITY } = variant;
-    this.#limits = { tokens: BATCH_TOKENS[backend], sequences };
-    this.#isOnCpu = backend === 'wasm';
-    this.fingerprint = fingerprint;
-  }
-
-  async *run(job: EmbeddingJob, signal: AbortSignal, onPrefill?: () => void): Events<'embedding'> {
-    signal.throwIfAborted();
-    onPrefill?.();
-    const embedding = beginEmbedding(job, this.#variant, this.fingerprint);
-    const { length } = inputsOf(embedding.input);
-    if (this.#texts + length > MAX_TEXTS) throw rateLimited(TOO_MANY_TEXTS, RETRY_AFTER_MS);
-    this.#texts += length;
-    try {
-      // Both queues share the arrival number: requests need not be tokenized in order of arrival.
-      const place = inParts(length, job.client);
-      const sequences = await this.#sequences(embedding, place, signal);
-      const promptTokens = sequences.reduce((sum, ids) => sum + ids.length, 0);
-      signal.throwIfAborted();
-      yield embedding.toEvent(await this.#enqueue(sequences, place, signal), promptTokens);
-    } finally {
-      this.#texts -= length;
-      if (signal.aborted) this.#givenUpAt = performance.now();
-    }
-  }
-
-  async unload(): Promise<void> {
-    if (this.#running) await withTimeout(this.#running, ABANDONED_MS);
-    this.#embedder.dispose();
-  }
-
-  #enqueue(sequences: number[][], place: Parts, signal: AbortSignal): Promise<Vector[]> {
+  function enqueue(texts: readonly number[][], place: Parts, signal: AbortSignal): Promise<Vector[]> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         request.settled = true;
         signal.removeEventListener('abort', onAbort);
-        this.#stopWaiting(request);
+        stopWaiting(request);
       };
       const request: Request = {
         ...place,
         waiting: [],
-        vectors: Array.from({ length: sequences.length }),
-        left: sequences.length,
+        vectors: Array.from({ length: texts.length }),
+        left: texts.length,
         settled: false,
         resolve: () => {
           settle();
@@ -197,70 +160,70 @@ export class TransformersEngine implements Engine<'embedding'> {
       };
       const onAbort = () => {
         request.reject(signal.reason);
-        this.#endAbandoned();
+        endAbandoned();
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      request.waiting = sequences.map((ids, index) => ({ ids, index, request }));
-      this.#waiting.push(request);
+      request.waiting = texts.map((ids, index) => ({ ids, index, request }));
+      queue.push(request);
       // Requests that arrive in the same task share the first batch.
       setTimeout(() => {
-        this.#running ??= this.#runAll().finally(() => {
-          this.#running = null;
+        running ??= runAll().finally(() => {
+          running = null;
         });
       });
     });
   }
 
-  async #runAll(): Promise<void> {
-    for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#runBatch(batch);
+  async function runAll(): Promise<void> {
+    for (let batch = nextBatch(); batch; batch = nextBatch()) await runBatch(batch);
   }
 
-  #nextBatch(): Item[] | null {
-    const due = this.#turns.next(this.#waiting);
+  function nextBatch(): Item[] | null {
+    const due = turns.next(queue);
     const [seed] = due?.waiting ?? [];
-    return due && seed ? this.#takeBatch(seed, due) : null;
+    return due && seed ? takeBatch(seed, due) : null;
   }
 
-  #stopWaiting(request: Request): void {
-    this.#waiting = this.#waiting.filter((each) => each !== request);
+  function stopWaiting(request: Request): void {
+    queue = queue.filter((each) => each !== request);
   }
 
-  #takeBatch(seed: Item, due: Request): Item[] {
+  function takeBatch(seed: Item, due: Request): Item[] {
     const isCrowd =
-      this.#isOnCpu && (this.#waiting.length >= CROWD || performance.now() - this.#givenUpAt < GIVEN_UP_MS);
-    const limits = isCrowd ? { ...this.#limits, tokens: CROWD_TOKENS } : this.#limits;
+      backend === 'wasm' && (queue.length >= CROWD || performance.now() - givenUpAt < GIVEN_UP_MS);
+    const limits = isCrowd ? { ...usualLimits, tokens: CROWD_TOKENS } : usualLimits;
     // In a crowd, prefer the request's own texts: if their lengths differ, it would need a batch for each.
     const begun = isCrowd ? chooseBatch(seed, due.waiting.slice(0, CANDIDATES), limits) : [seed];
-    const batch = chooseBatch(seed, this.#candidates(due), limits, begun);
+    const batch = chooseBatch(seed, candidatesFor(due), limits, begun);
     const batched = new Set(batch);
     for (const request of new Set(batch.map((item) => item.request))) {
       request.waiting = request.waiting.filter((item) => !batched.has(item));
-      if (request.waiting.length === 0) this.#stopWaiting(request);
+      if (request.waiting.length === 0) stopWaiting(request);
     }
     if (due.waiting.length > 0) {
-      this.#stopWaiting(due);
-      this.#waiting.push(due);
+      stopWaiting(due);
+      queue.push(due);
     }
     return batch;
   }
 
   /** Lists waiting texts, those of the request first. */
-  #candidates(due: Request): Item[] {
+  function candidatesFor(due: Request): Item[] {
     const candidates: Item[] = [];
-    for (const { waiting } of [due, ...this.#waiting.filter((each) => each !== due)]) {
+    for (const { waiting } of [due, ...queue.filter((each) => each !== due)]) {
       if (candidates.length >= CANDIDATES) break;
       candidates.push(...waiting.slice(0, CANDIDATES));
     }
     return candidates;
   }
 
-  async #runBatch(batch: Item[]): Promise<void> {
-    this.#batch = batch;
+  async function runBatch(batch: Item[]): Promise<void> {
+    runningBatch = batch;
     try {
-      const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
+      const vectors = await embedder.run(batch.map(({ ids }) => ids));
       batch.forEach(({ request, index }, row) => {
         const vector = vectors[row] ?? new Float32Array(0);
-        const fault = vectorFault(vector, this.#variant.dimensions);
+        const fault = vectorFault(vector, dimensions);
         if (fault) return request.reject(fault);
         request.vectors[index] = vector;
         if (--request.left === 0) request.resolve();
@@ -271,35 +234,34 @@ export class TransformersEngine implements Engine<'embedding'> {
       const failure = error instanceof ServiceError ? error : engineCrashed(error);
       for (const request of new Set(batch.map((item) => item.request))) request.reject(failure);
     } finally {
-      this.#batch = [];
-      clearTimeout(this.#abandoned);
-      this.#abandoned = undefined;
+      runningBatch = [];
+      clearTimeout(abandoned);
+      abandoned = undefined;
     }
   }
 
-  #endAbandoned(): void {
-    if (this.#batch.length === 0 || !this.#batch.every(({ request }) => request.settled)) return;
-    this.#abandoned ??= setTimeout(() => this.#embedder.dispose(), ABANDONED_MS);
+  function endAbandoned(): void {
+    if (runningBatch.length === 0 || !runningBatch.every(({ request }) => request.settled)) return;
+    abandoned ??= setTimeout(() => embedder.dispose(), ABANDONED_MS);
   }
 
-  async #sequences(embedding: Embedding, place: Parts, signal: AbortSignal): Promise<number[][]> {
-    const sequences: number[][] = [];
+  async function tokenizeAll(embedding: Embedding, place: Parts, signal: AbortSignal): Promise<number[][]> {
+    const tokenized: number[][] = [];
     while (place.left > 0) {
-      const slice = this.#tokenizing.run(place, async () => {
+      const slice = tokenizing.run(place, async () => {
         signal.throwIfAborted();
-        const next = await this.#tokenizeSlice(embedding, sequences.length);
+        const next = await tokenizeSlice(embedding, tokenized.length);
         place.left -= next.length;
         return next;
       });
       // An abort ends the wait; the slice lasts until its texts are tokenized.
-      sequences.push(...(await abortable(slice, signal)));
+      tokenized.push(...(await abortable(slice, signal)));
     }
-    return sequences;
+    return tokenized;
   }
 
   /** Tokenizes the inputs of one slice, starting at `from`. */
-  async #tokenizeSlice({ input, placeOf, cutOf }: Embedding, from: number): Promise<number[][]> {
-    const { contextLength } = this.#variant;
+  async function tokenizeSlice({ input, placeOf, cutOf }: Embedding, from: number): Promise<number[][]> {
     const inputs: readonly (string | Float64Array)[] = inputsOf(input);
     const cutTo = cutOf(from);
     let end = from;
@@ -311,8 +273,8 @@ export class TransformersEngine implements Engine<'embedding'> {
     }
     const tokenized =
       'texts' in input
-        ? await this.#embedder.tokenizer.tokenize(input.texts.slice(from, end), cutTo)
-        : input.tokens.slice(from, end).map((ids, at) => this.#wrap(Array.from(ids), from + at));
+        ? await embedder.tokenizer.tokenize(input.texts.slice(from, end), cutTo)
+        : input.tokens.slice(from, end).map((ids, at) => wrap(Array.from(ids), from + at));
     return tokenized.map((ids, at) => {
       const length = typeof ids === 'number' ? ids : ids.length;
       if (typeof ids === 'number' || length > contextLength)
@@ -322,12 +284,43 @@ export class TransformersEngine implements Engine<'embedding'> {
     });
   }
 
-  #wrap(ids: readonly number[], index: number): number[] {
-    const wrapped = this.#embedder.tokenizer.wrap(ids);
+  function wrap(ids: readonly number[], index: number): number[] {
+    const wrapped = embedder.tokenizer.wrap(ids);
     if (wrapped) return wrapped;
     const at = `input[${index}]`;
     throw requestError(400, `\`${at}\` has a token id that this model lacks.`, null, at);
   }
+
+  return {
+    kind: 'embedding',
+    fingerprint,
+    /** Unlimited, as requests share batches. */
+    slots: Infinity,
+    traits: {},
+    async *run(job, signal, onPrefill) {
+      signal.throwIfAborted();
+      onPrefill?.();
+      const embedding = beginEmbedding(job, variant, fingerprint);
+      const { length } = inputsOf(embedding.input);
+      if (pendingTexts + length > MAX_TEXTS) throw rateLimited(TOO_MANY_TEXTS, RETRY_AFTER_MS);
+      pendingTexts += length;
+      try {
+        // Both queues share the arrival number: requests need not be tokenized in order of arrival.
+        const place = inParts(length, job.client);
+        const tokenized = await tokenizeAll(embedding, place, signal);
+        const promptTokens = tokenized.reduce((sum, ids) => sum + ids.length, 0);
+        signal.throwIfAborted();
+        yield embedding.toEvent(await enqueue(tokenized, place, signal), promptTokens);
+      } finally {
+        pendingTexts -= length;
+        if (signal.aborted) givenUpAt = performance.now();
+      }
+    },
+    async unload() {
+      if (running) await withTimeout(running, ABANDONED_MS);
+      embedder.dispose();
+    },
+  };
 }
 
 const inputsOf = (input: EmbeddingJob['input']) => ('texts' in input ? input.texts : input.tokens);

@@ -1,10 +1,10 @@
 import type { VoiceVariant } from './rules.ts';
 import { corruptFile } from '#base';
 import type { LoadEngine } from '#engine-kit';
-import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
-import { loadFailure } from '../transformers/runtime-files.ts';
+import { openOnnxWorker } from '../onnx/open-onnx-worker.ts';
+import { loadFailure } from '../onnx/runtime-files.ts';
 import { voiceEngine } from './voice-engine.ts';
-import type { ReadFile } from '../transformers/weight-files.ts';
+import type { ReadFile } from '../onnx/weight-files.ts';
 import { fileOf, readTables } from './voice-files.ts';
 import type { voiceWorker } from './voice-worker.ts';
 

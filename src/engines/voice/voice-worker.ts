@@ -3,9 +3,9 @@ import { transfer } from 'comlink';
 
 import type { SpeechFormat } from '#jobs';
 import { Phonemizer } from '#phonemes';
-import { configure } from '../transformers/configure.ts';
-import type { Runtime } from '../transformers/wasm-options.ts';
-import type { ReadFile } from '../transformers/weight-files.ts';
+import { configure } from '../onnx/configure.ts';
+import type { Runtime } from '../onnx/wasm-options.ts';
+import type { ReadFile } from '../onnx/weight-files.ts';
 import type { VoiceTables } from './voice-files.ts';
 import { type EncodeSound, openEncoder, usableFormats } from './encode-sound.ts';
 import { hibariSound, kokoroSound } from './networks.ts';

@@ -14,7 +14,7 @@ import {
   refuseOversized,
   asksToThink,
   openReply,
-  ThinkFirst,
+  thinkFirst,
   toCompletion,
   thinkTags,
   type Append,
@@ -213,7 +213,7 @@ export function webLlmEngine(parts: WebLlmParts): Engine<'chat'> {
       const { prompt, thinking } = openReply('', tags, job, true, clientText);
       if (!thinking) return complete(toCompletion(job, prompt));
       const append: Append = (start, text, allowed) => clientText.append(start, text, allowed);
-      return new ThinkFirst(job, prompt, thinking, complete, append).events(contextLength);
+      return thinkFirst(job, prompt, thinking, { complete, append, contextLength });
     },
     async unload() {
       // web-llm unloads the model when the GPU is lost. A second unload would fail.

@@ -2,12 +2,12 @@ import { z } from '#base/full-zod';
 import { abortable } from '#base';
 import type { WhisperVariant } from './rules.ts';
 import { requestAdapter, type LoadEngine } from '#engine-kit';
-import { openOnnxWorker } from '../transformers/open-onnx-worker.ts';
-import { loadFailure } from '../transformers/runtime-files.ts';
-import { openTokenizer } from '../transformers/text-tokenizer.ts';
-import { buildsOf, checkConfigs, configSchema, noGpu } from '../transformers/transformers-files.ts';
-import { filesOf } from '../transformers/weight-files.ts';
-import { SoundReader } from '../sound/sound-reader.ts';
+import { openOnnxWorker } from '../onnx/open-onnx-worker.ts';
+import { loadFailure } from '../onnx/runtime-files.ts';
+import { openTokenizer } from '../onnx/text-tokenizer.ts';
+import { buildsOf, checkConfigs, configSchema, noGpu } from '../onnx/transformers-files.ts';
+import { filesOf } from '../onnx/weight-files.ts';
+import { soundReader } from '../sound/sound-reader.ts';
 import { whisperEngine } from './whisper-engine.ts';
 import type { WhisperAbilities, whisperWorker } from './whisper-worker.ts';
 
@@ -58,7 +58,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
       maxThreads: MAX_THREADS,
       lost: unreadable.signal,
     });
-    return whisperEngine(worker, new SoundReader(context.decodeAudio), abilities, fingerprint);
+    return whisperEngine(worker, soundReader(context.decodeAudio), abilities, fingerprint);
   } catch (error) {
     // The worker may fail first on a tokenizer, whose own error names the file.
     await abortable(tokenizer, context.signal);

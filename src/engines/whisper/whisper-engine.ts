@@ -1,7 +1,7 @@
 import { engineCrashed, notNumbers, unsupported } from '#base';
 import { SOUND_TOKENS_A_SECOND, type TranscriptionJob, type TranscriptionProgress } from '#jobs';
 import type { Engine, HelperWorker } from '#engine-kit';
-import type { SoundReader } from '../sound/sound-reader.ts';
+import type { soundReader } from '../sound/sound-reader.ts';
 import { SAMPLE_RATE } from '../sound/resampler.ts';
 import { sampleWindow } from '../sound/sample-window.ts';
 import type { TranscribedWindow, WindowOptions } from './transcribe-window.ts';
@@ -13,7 +13,7 @@ const STOP_TIMEOUT_MS = 60_000;
 /** Minimum amplitude (-60 dB) of a window to transcribe. In silence the model invents words. */
 const AUDIBLE = 0.001;
 
-type Reader = Pick<SoundReader, 'read' | 'end'>;
+type Reader = ReturnType<typeof soundReader>;
 
 /** Whisper, with the model and the audio decoder in separate workers. */
 export function whisperEngine(

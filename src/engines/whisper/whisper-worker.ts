@@ -1,6 +1,6 @@
-import { configure } from '../transformers/configure.ts';
-import type { Runtime } from '../transformers/wasm-options.ts';
-import type { ReadFile } from '../transformers/weight-files.ts';
+import { configure } from '../onnx/configure.ts';
+import type { Runtime } from '../onnx/wasm-options.ts';
+import type { ReadFile } from '../onnx/weight-files.ts';
 import { type TranscribedWindow, transcribeWindow, type WindowOptions } from './transcribe-window.ts';
 import { loadWhisperModel, type WhisperModel } from './internals/whisper-model.ts';
 

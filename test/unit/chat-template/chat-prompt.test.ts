@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
-import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
+import { chatPrompt, type ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { SpecialTokens } from '../../../src/chat-template/chat-template.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
 import { chatJob } from '../../support/chat-job.ts';
@@ -14,7 +14,7 @@ const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob
   prompt.open(chatJob({ input: { messages }, ...more }));
 
 test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
-  const prompt = new ChatPrompt(null, chatMl, false);
+  const prompt = chatPrompt(null, chatMl, false);
   const messages: ChatMessage[] = [user, { role: 'assistant', content: 'Hi' }];
   expect(open(prompt, messages).prompt).toBe(
     '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi<|im_end|>\n<|im_start|>assistant\n',
@@ -25,7 +25,7 @@ test('answers an assistant message with a new one, and goes on only from a parti
 });
 
 test('a model without a template and without the tokens of ChatML continues text, and cannot chat', () => {
-  const prompt = new ChatPrompt(null, none, false);
+  const prompt = chatPrompt(null, none, false);
   expect(() => open(prompt, [user])).toThrow(/no chat template.*\/v1\/completions/);
   expect(open(prompt, [], { input: { prompt: 'Once' } }).prompt).toBe('Once');
 });
@@ -36,7 +36,7 @@ test('gives ids of nine letters and digits to a template that requires them', ()
     { role: 'assistant', content: '', toolCalls: [{ id, name: 'weather', arguments: '{}' }] },
     { role: 'tool', content: 'rain', toolCallId: id },
   ];
-  const prompt = new ChatPrompt(mistral, none, false);
+  const prompt = chatPrompt(mistral, none, false);
   expect(open(prompt, [...turns('call_1'), ...turns('call00000')]).prompt).toBe(
     'weather call00000 call00000=rainweather call00001 call00001=rain',
   );
@@ -63,13 +63,13 @@ test.each([
   ],
   ['omits others', `${leading}{% for m in rest %}{% if m.role != 'system' %}${turn}{% endif %}{% endfor %}`],
 ])('joins system messages at the front for a template that %s', (_, source) => {
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   expect(open(prompt, several).prompt).toBe('S=A\n\nB \n\nC;user:Hello;assistant:Hi;user:Hello;');
   expect(open(prompt, late).prompt).toBe('S=A;user:Hello;user:Hello;');
 });
 
 test('leaves system messages where they are for a template that takes them there', () => {
-  const prompt = new ChatPrompt(turns, none, false);
+  const prompt = chatPrompt(turns, none, false);
   expect(open(prompt, several).prompt).toBe(
     'system:A;system:B ;user:Hello;assistant:Hi;system:C;user:Hello;',
   );
@@ -79,7 +79,7 @@ test('leaves system messages where they are for a template that takes them there
 describe('a template without a system role', () => {
   /** Template like Gemma 2's and Mistral 7B's: no system message, and roles alternate. */
   const source = `{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{% for m in messages %}{% if m.role == 'system' or (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}${turn}{% endfor %}`;
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   const system: ChatMessage = { role: 'system', content: 'Be brief.' };
 
   test('gets the system text before the first user message', () => {
@@ -94,14 +94,14 @@ describe('a template without a system role', () => {
 
   test('tells of the first refusal where no form is taken', () => {
     const messages: ChatMessage[] = [{ role: 'assistant', content: 'Hi' }, system];
-    const refusing = new ChatPrompt("{{ raise_exception('refuses ' + messages[0].role) }}", none, false);
+    const refusing = chatPrompt("{{ raise_exception('refuses ' + messages[0].role) }}", none, false);
     expect(() => open(refusing, messages)).toThrow(/refuses assistant/);
   });
 });
 
 test('an empty text begins with the first token, or with the last one of a model without', () => {
   const start = (tokens: SpecialTokens, addsBos = false) =>
-    open(new ChatPrompt(null, tokens, addsBos), [], { input: { prompt: '' } }).prompt;
+    open(chatPrompt(null, tokens, addsBos), [], { input: { prompt: '' } }).prompt;
   expect(start({ bos: '<s>', eos: '</s>', reserved: [] })).toBe('<s>');
   expect(start({ bos: null, eos: '</s>', reserved: [] })).toBe('</s>');
   expect(start({ bos: '<s>', eos: '</s>', reserved: [] }, true)).toBe('');
@@ -110,8 +110,8 @@ test('an empty text begins with the first token, or with the last one of a model
 test('leaves the first token to the engine that adds it', () => {
   const source = '{{ bos_token }}{% for m in messages %}{{ m.content + eos_token }}{% endfor %}';
   const tokens = { bos: '<s>', eos: '</s>', reserved: [] };
-  expect(open(new ChatPrompt(source, tokens, true), [user]).prompt).toBe('Hello</s>');
-  expect(open(new ChatPrompt(source, tokens, false), [user]).prompt).toBe('<s>Hello</s>');
+  expect(open(chatPrompt(source, tokens, true), [user]).prompt).toBe('Hello</s>');
+  expect(open(chatPrompt(source, tokens, false), [user]).prompt).toBe('<s>Hello</s>');
 });
 
 test('gives calls to a template that knows them, and puts them into the text for one that does not', () => {
@@ -123,8 +123,8 @@ test('gives calls to a template that knows them, and puts them into the text for
   const result: ChatMessage = { role: 'tool', content: 'rain', toolCallId: 'c1' };
   const source =
     '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.city }}){% endfor %}{% if m.role == "tool" %} -> {{ m.content }}{% endif %}{% endfor %}';
-  expect(open(new ChatPrompt(source, none, false), [call, result]).prompt).toBe('weather(Oslo) -> rain');
-  const inText = new ChatPrompt(null, chatMl, false);
+  expect(open(chatPrompt(source, none, false), [call, result]).prompt).toBe('weather(Oslo) -> rain');
+  const inText = chatPrompt(null, chatMl, false);
   const { prompt: plain, hasResults } = open(inText, [call, result]);
   expect(hasResults).toBe(true);
   expect(open(inText, [call, result], { constraint: { kind: 'json_object' } }).hasResults).toBeFalsy();
@@ -136,7 +136,7 @@ test('gives calls to a template that knows them, and puts them into the text for
 test("puts a tool's result into the text for a template that takes it as a list alone", () => {
   const source =
     '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{% if m.role == "tool" %}{% for document in m.content %}{{ loop.index0 }}: {{ document | tojson }}, {% endfor %}{% else %}{{ m.content }}{% endif %}{% endfor %}';
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   const ask = (content: string): string =>
     open(prompt, [
       { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'weather', arguments: '{}' }] },
@@ -144,7 +144,7 @@ test("puts a tool's result into the text for a template that takes it as a list 
     ]).prompt;
   expect(ask('yes, 5 mm')).toContain('<tool_response>\nyes, 5 mm\n</tool_response>');
   // A template may escape a result, or trim it.
-  const escaped = new ChatPrompt(
+  const escaped = chatPrompt(
     '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% endfor %}{{ m.content | trim | tojson }}{% endfor %}',
     none,
     false,
@@ -162,8 +162,8 @@ test('a short result is not taken for text that is elsewhere in the prompt', () 
     { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'add', arguments: '[2,3]' }] },
     { role: 'tool', content, toolCallId: 'c1' },
   ];
-  const dropping = new ChatPrompt(withoutResults, none, false);
-  const showing = new ChatPrompt(`{% for m in messages %}${calls}{{ m.content }};{% endfor %}`, none, false);
+  const dropping = chatPrompt(withoutResults, none, false);
+  const showing = chatPrompt(`{% for m in messages %}${calls}{{ m.content }};{% endfor %}`, none, false);
   for (const result of ['5', '', '…', 'Add 2 and 3', '[object Map]']) {
     const inText = `<tool_response>\n${result}\n</tool_response>`;
     expect(open(dropping, conversation(result)).prompt).toContain(inText);
@@ -204,7 +204,7 @@ describe('calls that a template does not take as they are', () => {
       `{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{% for m in messages %}${alternates}${turn}{% endfor %}`,
     ],
   ])('several results are one message of the user where roles alternate: %s', (_, source) => {
-    const prompt = new ChatPrompt(source, none, false);
+    const prompt = chatPrompt(source, none, false);
     const results = `${response('Oslo')}\n\n${response('Rome')}`;
     expect(open(prompt, callsOf('Oslo', 'Rome')).prompt).toBe(
       `user:Hello;assistant:${inText('Oslo', 'Rome')};user:${results};`,
@@ -221,7 +221,7 @@ describe('calls that a template does not take as they are', () => {
   const single = `{% for m in messages %}{% if m.tool_calls %}{% if m.tool_calls|length != 1 %}{{ raise_exception('single calls alone') }}{% endif %}{{ m.tool_calls[0].function.name }}({{ m.tool_calls[0].function.arguments|tojson }});{% elif m.role == 'tool' %}ipython:{{ m.content|tojson }};{% else %}${turn}{% endif %}{% endfor %}`;
 
   test('several calls are in the text for a template that takes one at a time', () => {
-    const prompt = new ChatPrompt(single, none, false);
+    const prompt = chatPrompt(single, none, false);
     expect(open(prompt, [toolUse, ...callsOf('Oslo')]).prompt).toBe(
       `system:${toolUse.content};user:Hello;weather({"city": "Oslo"});ipython:"Oslo: rain";`,
     );
@@ -239,7 +239,7 @@ describe('calls that a template does not take as they are', () => {
     ['is without content', withoutContent],
     ['has its arguments as text', joining],
   ])('a call is in the prompt of a template that writes it where it %s', (_, source) => {
-    const prompt = new ChatPrompt(source, none, false);
+    const prompt = chatPrompt(source, none, false);
     const results = 'tool:Oslo: rain;tool:Rome: rain;';
     expect(open(prompt, [toolUse, ...callsOf('Oslo', 'Rome')]).prompt).toBe(
       `system:${toolUse.content};user:Hello;weather={"city":"Oslo"};weather={"city":"Rome"};${results}`,
@@ -250,14 +250,14 @@ describe('calls that a template does not take as they are', () => {
     const messages = callsOf('Oslo').map((message): ChatMessage =>
       message.role === 'assistant' ? { ...message, content: 'I look.' } : message,
     );
-    expect(open(new ChatPrompt(withoutContent, none, false), messages).prompt).toBe(
+    expect(open(chatPrompt(withoutContent, none, false), messages).prompt).toBe(
       `user:Hello;assistant:I look.\n${inText('Oslo')};user:${response('Oslo')};`,
     );
   });
 });
 
 test('tells the client why its template refuses the messages', () => {
-  const refusing = new ChatPrompt("{{ raise_exception('roles must alternate') }}", none, false);
+  const refusing = chatPrompt("{{ raise_exception('roles must alternate') }}", none, false);
   expect(() => open(refusing, [user])).toThrow(/roles must alternate/);
 });
 
@@ -265,19 +265,19 @@ describe('a template that thinks', () => {
   const tags = { open: '<think>', close: '</think>' };
   const inside = { tags, isInside: true };
   /** Template like Qwen3's: the model opens the tag itself. */
-  const left = new ChatPrompt(
+  const left = chatPrompt(
     "A:{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}",
     none,
     false,
   );
   /** Template like Qwen3.5's. */
-  const opened = new ChatPrompt(
+  const opened = chatPrompt(
     "A:{{ '<think>\n' if enable_thinking else '<think>\n\n</think>\n\n' }}",
     none,
     false,
   );
   /** Template like DeepSeek-R1's: reasoning cannot be disabled. */
-  const always = new ChatPrompt("A:{{ '<think>\n' }}{# </think> #}", none, false);
+  const always = chatPrompt("A:{{ '<think>\n' }}{# </think> #}", none, false);
 
   test('thinks when asked, and is within its thoughts from the first token', () => {
     for (const reasoning of [{ effort: 'low' }, { enableThinking: true }] as const) {
@@ -312,7 +312,7 @@ describe('a template that thinks', () => {
     });
     expect(open(opened, [user], { ...job, resume: { text: 'Fo', tokens: 1 } }).thinking).toBeNull();
     // Begun by the model, unasked.
-    const never = new ChatPrompt('A:{# </think> #}', none, false);
+    const never = chatPrompt('A:{# </think> #}', none, false);
     expect(open(never, [user], { thoughts, resume: { text: '', tokens: 2 } })).toEqual({
       prompt: 'A:<think>\nI add',
       thinking: inside,
@@ -320,7 +320,7 @@ describe('a template that thinks', () => {
   });
 
   test('gives the template the effort; a template without tags ignores it', () => {
-    const shown = new ChatPrompt('{{ reasoning_effort }}', none, false);
+    const shown = chatPrompt('{{ reasoning_effort }}', none, false);
     expect(open(shown, [user], { reasoning: { effort: 'high' } })).toEqual({
       prompt: 'high',
       thinking: null,
@@ -331,16 +331,16 @@ describe('a template that thinks', () => {
 test('a template that knows some efforts alone gets one that it knows', () => {
   const source =
     "{% if reasoning_effort is defined and reasoning_effort not in ['none', 'high'] %}{{ raise_exception('none or high') }}{% endif %}A:{{ reasoning_effort }}";
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   for (const [effort, told] of [
     ['none', 'none'],
     ['medium', 'high'],
     ['max', 'high'],
   ] as const)
     expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(`A:${told}`);
-  const plain = new ChatPrompt(source.replace("['none', 'high']", '[]'), none, false);
+  const plain = chatPrompt(source.replace("['none', 'high']", '[]'), none, false);
   expect(open(plain, [user], { reasoning: { effort: 'none' } }).prompt).toBe('A:');
-  const refusing = new ChatPrompt("{{ raise_exception('no ' ~ reasoning_effort) }}", none, false);
+  const refusing = chatPrompt("{{ raise_exception('no ' ~ reasoning_effort) }}", none, false);
   expect(() => open(refusing, [user], { reasoning: { effort: 'low' } })).toThrow('no low');
 });
 
@@ -354,14 +354,14 @@ test.each([
   ['max', ['none'], ''],
 ] as const)('%s is told as the nearest effort of %j', (effort, known, told) => {
   const source = `{% if reasoning_effort is defined and reasoning_effort not in ${JSON.stringify(known)} %}{{ raise_exception('unknown') }}{% endif %}{{ reasoning_effort }}`;
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   expect(open(prompt, [user], { reasoning: { effort } }).prompt).toBe(told);
 });
 
 test('a prompt is rendered once, and a second time only if the template rejects it or omits a call', () => {
   const renders = vi.spyOn(BoundedTemplate.prototype, 'render');
   const count = (source: string, messages: ChatMessage[], more: Partial<ChatJob> = {}): number => {
-    const prompt = new ChatPrompt(source, none, false);
+    const prompt = chatPrompt(source, none, false);
     renders.mockClear();
     try {
       open(prompt, messages, more);
@@ -387,13 +387,13 @@ test('a prompt is rendered once, and a second time only if the template rejects 
 test('a refused effort is told of where the template takes too long without it', () => {
   const source =
     "{% if reasoning_effort is defined %}{{ raise_exception('no ' ~ reasoning_effort) }}{% endif %}{% for i in range(99999) %}{% endfor %}";
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   expect(() => open(prompt, [user], { reasoning: { effort: 'low' } })).toThrow(/no low/);
   expect(() => open(prompt, [user])).toThrow(/range\(\) has more than/);
 });
 
 test('an answer in tags goes on where its thoughts have ended', () => {
-  const prompt = new ChatPrompt('A:{# </think> <answer></answer> #}', none, false);
+  const prompt = chatPrompt('A:{# </think> <answer></answer> #}', none, false);
   const thoughts = { text: '<think>\nI add', ended: true };
   expect(open(prompt, [user], { thoughts, resume: { text: 'Fo', tokens: 9 } })).toMatchObject({
     thinking: { isInside: false, tags: { answerTags: { close: '</answer>' } } },
@@ -401,14 +401,14 @@ test('an answer in tags goes on where its thoughts have ended', () => {
 });
 
 test('a template that thinks without known tags is not told to think', () => {
-  const unknown = new ChatPrompt("{{ '<|think|>' if enable_thinking }}A:", none, false);
+  const unknown = chatPrompt("{{ '<|think|>' if enable_thinking }}A:", none, false);
   const reasoning = { effort: 'high' } as const;
   expect(open(unknown, [user], { reasoning })).toEqual({ prompt: 'A:', thinking: null });
 });
 
 test('a template that thinks in a channel, as Gemma 4 does', () => {
   const source = "{{ '<|think|>' if enable_thinking }}{# <|channel> … <channel|> #}A:";
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   const tags = { open: '<|channel>thought', close: '<channel|>' };
   expect(open(prompt, [user], { reasoning: { effort: 'high' } })).toEqual({
     prompt: '<|think|>A:<|channel>thought\n',
@@ -419,13 +419,13 @@ test('a template that thinks in a channel, as Gemma 4 does', () => {
 
 test('a template in the harmony format is refused', () => {
   const source = "{{ '<|start|>assistant<|channel|>final<|message|>' }}";
-  expect(() => new ChatPrompt(source, none, false)).toThrow(/harmony/);
+  expect(() => chatPrompt(source, none, false)).toThrow(/harmony/);
 });
 
 test("a template's own system message stays", () => {
   const source =
     "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\nYou are SmolLM<|im_end|>\n' }}{% endif %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}";
-  const prompt = new ChatPrompt(source, none, false);
+  const prompt = chatPrompt(source, none, false);
   const own = '<|im_start|>user\nHello<|im_end|>\n';
   expect(open(prompt, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${own}`);
   const system: ChatMessage = { role: 'system', content: 'Be brief.' };
@@ -433,7 +433,7 @@ test("a template's own system message stays", () => {
 });
 
 test('a template that takes one message alone gets the system text in it', () => {
-  const single = new ChatPrompt(
+  const single = chatPrompt(
     "{% if messages | length > 1 %}{{ raise_exception('one only') }}{% endif %}{{ messages[0].content }}",
     none,
     false,
@@ -450,7 +450,7 @@ test('numbers of arguments keep their text, and keys their order', () => {
   };
   const ask = (written: string, given = call): string =>
     open(
-      new ChatPrompt(
+      chatPrompt(
         `{% for m in messages %}{% for c in m.tool_calls or [] %}${written}{% endfor %}{{ m.content }}{% endfor %}`,
         none,
         false,
@@ -495,7 +495,7 @@ test('numbers of arguments keep their text, and keys their order', () => {
 
 test("a client's text is no marker of an image", () => {
   const reserved = ['<__media__>', '<fake_token_around_image>'];
-  const prompt = new ChatPrompt('{{ messages[0].content }}', { ...none, reserved }, false);
+  const prompt = chatPrompt('{{ messages[0].content }}', { ...none, reserved }, false);
   const content = 'a<__media__>b<fake_token_around_image>';
   const images = [{ at: 1, url: '/a', param: '' }];
   const job = chatJob({ input: { messages: [{ role: 'user', content, images }] } });
@@ -508,7 +508,7 @@ test('puts a marker into the place of each image', () => {
     { at: 3, url: '/b', param: '' },
     { at: 3, url: '/c', param: '' },
   ];
-  const prompt = new ChatPrompt('{% for m in messages %}{{ m.content }};{% endfor %}', none, false);
+  const prompt = chatPrompt('{% for m in messages %}{{ m.content }};{% endfor %}', none, false);
   const job = chatJob({ input: { messages: [{ role: 'user', content: 'onetwo', images }, user] } });
   expect(prompt.open(job, '<image>').prompt).toBe('<image>one<image><image>two;Hello;');
 });

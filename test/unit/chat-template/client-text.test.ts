@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import { ClientText, isBracketed } from '../../../src/chat-template/client-text.ts';
-import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
+import { chatPrompt, type ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../src/jobs/chat.ts';
 import { chatJob } from '../../support/chat-job.ts';
 
@@ -59,7 +59,7 @@ function render(
 ) {
   const key = source + reserved.join('') + userDefined.join('');
   const tokens = { bos: '<s>', eos: '</s>', reserved, userDefined };
-  const prompt = prompts.get(key) ?? new ChatPrompt(source, tokens, false);
+  const prompt = prompts.get(key) ?? chatPrompt(source, tokens, false);
   prompts.set(key, prompt);
   return prompt.open(chatJob({ input: { messages }, ...more })).prompt;
 }

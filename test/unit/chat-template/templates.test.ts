@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ChatMessage } from '../../../src/jobs/chat.ts';
 import { ClientText } from '../../../src/chat-template/client-text.ts';
 import { BoundedTemplate } from '../../../src/chat-template/bounded-template.ts';
-import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
+import { chatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 
 const folder = new URL('templates/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
@@ -42,7 +42,7 @@ const conversations: Record<string, ChatMessage[]> = {
 const reserved = ['<|!#$%&()*+,-./:;=?@[]^`{}~>'];
 
 function render(source: string, messages: ChatMessage[], enableThinking = false): string | null {
-  const prompt = new ChatPrompt(source, { bos: '<s>', eos: '</s>', reserved }, false);
+  const prompt = chatPrompt(source, { bos: '<s>', eos: '</s>', reserved }, false);
   const sampling = { temperature: 1, topP: 1 };
   try {
     const job = { kind: 'chat', model: 'm', input: { messages }, sampling } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { answerPrompt, ThinkFirst, type Completion } from '../../../src/chat-template/think-first.ts';
+import { answerPrompt, thinkFirst, type Completion } from '../../../src/chat-template/think-first.ts';
 import type { ThinkTags } from '../../../src/chat-template/think-tags.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 import { chatJob } from '../../support/chat-job.ts';
@@ -50,8 +50,8 @@ async function run(
   let done: Extract<ChatEvent, { type: 'done' }> | null = null;
   const append = (prompt: string, text: string): string => prompt + text;
   const thinking = { tags: of, isInside };
-  const thinkFirst = new ThinkFirst(asked, 'P<think>\n', thinking, fake.complete, append);
-  for await (const event of thinkFirst.events(contextLength)) {
+  const { complete } = fake;
+  for await (const event of thinkFirst(asked, 'P<think>\n', thinking, { complete, append, contextLength })) {
     if (event.type === 'accepted') reply.accepted++;
     if (event.type === 'done') done = event;
     if (event.type !== 'delta') continue;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { TransformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
+import { transformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
 import { rank } from '../../../src/models/rank.ts';
 import { lastOf } from '../../support/last-of.ts';
 import { rerankJob } from '../../support/rerank-job.ts';
@@ -29,7 +29,7 @@ function make() {
     dispose() {},
   };
   const traits = { contextLength: CONTEXT, dimensions: 2, prefixes: { query: '', document: 'the ' } };
-  return { sequences, engine: new TransformersEngine(embedder, traits, 'fake') };
+  return { sequences, engine: transformersEngine(embedder, traits, 'fake') };
 }
 
 test('an embedding model ranks by similarity; documents are cut, each by itself', async () => {

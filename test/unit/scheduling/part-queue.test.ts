@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { llamaEmbedder } from '../../../src/engines/wllama/llama-embedder.ts';
-import { type Embedder, TransformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
+import { type Embedder, transformersEngine } from '../../../src/engines/transformers/transformers-engine.ts';
 import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import { delay } from '../../../src/base/async.ts';
 import { lastOf } from '../../support/last-of.ts';
@@ -46,7 +46,7 @@ function transformers(computed: string[], maxBatchSize?: number) {
     dispose: () => undefined,
   };
   const facts = { contextLength: 400, dimensions: 2, ...(maxBatchSize && { maxBatchSize }) };
-  return new TransformersEngine(embedder, facts, 'fake');
+  return transformersEngine(embedder, facts, 'fake');
 }
 
 test.for(

@@ -3,7 +3,7 @@ import { openAsBlob } from 'node:fs';
 import type { VariantSampling } from '../../../src/catalog/default-sampling.ts';
 import { startOfBlob } from '../../../src/gguf/byte-cursor.ts';
 import { inspectModel } from '../../../src/gguf/inspect-model.ts';
-import { ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
+import { chatPrompt, type ChatPrompt } from '../../../src/chat-template/chat-prompt.ts';
 import { completionRequest } from '../../../src/engines/wllama/completion-format.ts';
 import { LlamaServer } from '../../../test/support/llama-server/llama-server.ts';
 import { openQuestions, quotations } from './questions.ts';
@@ -87,7 +87,7 @@ export async function measureLoops(file: string, all: readonly LoopSettings[], s
       return response.text();
     };
     const addsBos = /\d/.test(await post('/tokenize', { content: '', add_special: true }));
-    const chat = new ChatPrompt(traits.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, addsBos);
+    const chat = chatPrompt(traits.chatTemplate, { bos, eos, chatMl: true, reserved: [] }, addsBos);
     const ask = async (content: string, settings: LoopSettings, maxTokens: number): Promise<Told> => {
       const { temperature = 0.2, ...own } = settings;
       const sampling = { temperature, topP: 1, seed: 1 };

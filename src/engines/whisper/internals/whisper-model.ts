@@ -16,8 +16,8 @@ import {
   WhisperFeatureExtractor,
 } from '@huggingface/transformers';
 
-import { plainEncoder } from '../../transformers/plain-encoder.ts';
-import type { Build } from '../../transformers/transformers-files.ts';
+import { plainEncoder } from '../../onnx/plain-encoder.ts';
+import type { Build } from '../../onnx/transformers-files.ts';
 import type { TranscriptionJob } from '#jobs';
 import { yieldToEventLoop } from '#browser';
 import { logSumExp, WindowScores } from './window-scores.ts';

@@ -3,10 +3,11 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   chooseBatch,
   type Embedder,
-  TransformersEngine,
+  transformersEngine,
 } from '../../../../src/engines/transformers/transformers-engine.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
+import type { Engine } from '../../../../src/engine-kit/index.ts';
 import { never } from '../../../support/never.ts';
 
 const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: 'm', input: { texts } });
@@ -43,7 +44,7 @@ class FakeEmbedder implements Embedder {
 }
 
 function setUp(traits: object = {}, embedder = new FakeEmbedder()) {
-  const engine = new TransformersEngine(embedder, { contextLength: 40, dimensions: 2, ...traits }, 'fake');
+  const engine = transformersEngine(embedder, { contextLength: 40, dimensions: 2, ...traits }, 'fake');
   return { embedder, engine };
 }
 
@@ -139,7 +140,7 @@ test('a new request overtakes those that are tokenized after it, too', async () 
     return tokenize.call(embedder, texts);
   };
   const traits = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
-  const engine = new TransformersEngine(embedder, traits, 'fake');
+  const engine = transformersEngine(embedder, traits, 'fake');
   const abandon = new AbortController();
   const text = Array.from({ length: 40 }, () => 'a').join(' ');
   const others = Array.from({ length: 60 }, () =>
@@ -229,7 +230,7 @@ test.each([
   await lastOf(engine.run(job('a'), never));
 });
 
-async function asking(engine: TransformersEngine, signal: AbortSignal): Promise<unknown> {
+async function asking(engine: Engine<'embedding'>, signal: AbortSignal): Promise<unknown> {
   const asked = lastOf(engine.run(job('a'), signal)).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(1);
   return asked;

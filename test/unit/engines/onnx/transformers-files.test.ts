@@ -10,8 +10,8 @@ import {
   readTokenizerFiles,
   requireFiles,
   runFailure,
-} from '../../../../src/engines/transformers/transformers-files.ts';
-import { contextOf, variantOf } from './variant-of.ts';
+} from '../../../../src/engines/onnx/transformers-files.ts';
+import { contextOf, variantOf } from '../transformers/variant-of.ts';
 import { failure } from '../../../support/failure.ts';
 
 const whole = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model_q4f16.onnx'];

@@ -1,7 +1,7 @@
 import { z } from '#base/full-zod';
 
 import type { VariantOf } from '#catalog';
-import type { TransformersVariant } from './rules.ts';
+import type { TransformersVariant } from '../transformers/rules.ts';
 import { isOutOfMemory, outOfMemory, type EngineContext } from '#engine-kit';
 import { corruptFile, engineCrashed, parseJson, serverError, ServiceError, messageOf } from '#base';
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
-import { withThreads } from '../../../../src/engines/transformers/runtime-files.ts';
-import { wasmOptions } from '../../../../src/engines/transformers/wasm-options.ts';
+import { withThreads } from '../../../../src/engines/onnx/runtime-files.ts';
+import { wasmOptions } from '../../../../src/engines/onnx/wasm-options.ts';
 
 /** Failure as onnxruntime-web reports it. */
 const LATE =

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
 
 import type { openHelper } from '../../../../src/engine-kit/helper-worker.ts';
-import { openTokenizer, type TextTokenizer } from '../../../../src/engines/transformers/text-tokenizer.ts';
+import { openTokenizer, type TextTokenizer } from '../../../../src/engines/onnx/text-tokenizer.ts';
 import { engineCrashed } from '../../../../src/base/errors/engine-errors.ts';
 import { abortable } from '../../../../src/base/async.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
-import { contextOf, variantOf } from './variant-of.ts';
+import { contextOf, variantOf } from '../transformers/variant-of.ts';
 
 virtualTime();
 

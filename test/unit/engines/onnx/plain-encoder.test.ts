@@ -1,7 +1,7 @@
 import { PreTrainedTokenizer } from '@huggingface/transformers';
 import { expect, test } from 'vitest';
 
-import { plainEncoder } from '../../../../src/engines/transformers/plain-encoder.ts';
+import { plainEncoder } from '../../../../src/engines/onnx/plain-encoder.ts';
 
 const added = (id: number, content: string, special = true) => ({
   id,
