@@ -1,2 +1,2 @@
-export { Phonemizer, type PhonemeTables } from './phonemizer.ts';
+export { createPhonemizer, type PhonemeTables, type Phonemizer } from './phonemizer.ts';
 export { findUnspeakable, toSpeakable } from './speakable.ts';

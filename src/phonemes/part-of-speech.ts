@@ -36,63 +36,61 @@ function shapeOf(word: string): string {
     .join('');
 }
 
+/** @param near the words around, the word itself at 0; `tags` has those of the words before */
+function featuresOf(
+  word: string,
+  at: number,
+  near: (offset: number) => string,
+  tags: readonly string[],
+): string[] {
+  const before = tags.at(-1) ?? '';
+  const twoBefore = tags.at(-2) ?? '';
+  return [
+    'b',
+    `s3=${lastThree(word)}`,
+    `p1=${Array.from(word)[0] ?? ''}`,
+    `w=${near(0)}`,
+    `sh=${shapeOf(word)}`,
+    at === 0 ? 'i0' : 'i+',
+    `t-1=${before}`,
+    `t-2=${twoBefore}`,
+    `t-12=${before},${twoBefore}`,
+    `w-1=${near(-1)}`,
+    `s3-1=${lastThree(near(-1))}`,
+    `w-2=${near(-2)}`,
+    `w+1=${near(1)}`,
+    `s3+1=${lastThree(near(1))}`,
+    `w+2=${near(2)}`,
+  ];
+}
+
 /** Tags the tokens of a sentence with their parts of speech. */
-export class PartOfSpeechTagger {
-  readonly #table: TaggerTable;
-  readonly #vocabulary: ReadonlySet<string>;
+export function partOfSpeechTagger({ tags: all, tagdict, vocab, weights }: TaggerTable) {
+  const vocabulary = new Set(vocab);
 
-  constructor(table: TaggerTable) {
-    this.#table = table;
-    this.#vocabulary = new Set(table.vocab);
-  }
-
-  tag(words: readonly string[]): string[] {
-    const around = [
-      ...START,
-      ...words.map((word) => {
-        const known = normalized(word);
-        return this.#vocabulary.has(known) ? known : `<${shapeOf(word)}>`;
-      }),
-      ...END,
-    ];
-    const tags: string[] = [...START];
-    for (const [at, word] of words.entries())
-      tags.push(own(this.#table.tagdict, word) ?? this.#predict(this.#features(at, word, around, tags)));
-    return tags.slice(START.length);
-  }
-
-  #features(at: number, word: string, around: readonly string[], tags: readonly string[]): string[] {
-    const near = (offset: number): string => around[at + START.length + offset] ?? '';
-    const before = tags.at(-1) ?? '';
-    const twoBefore = tags.at(-2) ?? '';
-    return [
-      'b',
-      `s3=${lastThree(word)}`,
-      `p1=${Array.from(word)[0] ?? ''}`,
-      `w=${near(0)}`,
-      `sh=${shapeOf(word)}`,
-      at === 0 ? 'i0' : 'i+',
-      `t-1=${before}`,
-      `t-2=${twoBefore}`,
-      `t-12=${before},${twoBefore}`,
-      `w-1=${near(-1)}`,
-      `s3-1=${lastThree(near(-1))}`,
-      `w-2=${near(-2)}`,
-      `w+1=${near(1)}`,
-      `s3+1=${lastThree(near(1))}`,
-      `w+2=${near(2)}`,
-    ];
-  }
-
-  #predict(features: readonly string[]): string {
+  function predict(features: readonly string[]): string {
     const scores = new Map<string, number>();
     for (const feature of features)
-      for (const [tag, weight] of Object.entries(own(this.#table.weights, feature) ?? {}))
+      for (const [tag, weight] of Object.entries(own(weights, feature) ?? {}))
         scores.set(tag, (scores.get(tag) ?? 0) + weight);
     if (scores.size === 0) return 'NN';
     const scoreOf = (tag: string): number => scores.get(tag) ?? 0;
-    return this.#table.tags.reduce((best, tag) =>
+    return all.reduce((best, tag) =>
       scoreOf(tag) > scoreOf(best) || (scoreOf(tag) === scoreOf(best) && tag > best) ? tag : best,
     );
   }
+
+  return (words: readonly string[]): string[] => {
+    const known = words.map((word) => {
+      const plain = normalized(word);
+      return vocabulary.has(plain) ? plain : `<${shapeOf(word)}>`;
+    });
+    const around = [...START, ...known, ...END];
+    const tags: string[] = [...START];
+    for (const [at, word] of words.entries()) {
+      const near = (offset: number): string => around[at + START.length + offset] ?? '';
+      tags.push(own(tagdict, word) ?? predict(featuresOf(word, at, near, tags)));
+    }
+    return tags.slice(START.length);
+  };
 }

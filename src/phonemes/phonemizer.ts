@@ -1,11 +1,11 @@
 import { isAlphabetic, isDecimal, LETTER, LOWER, table, UPPER, WORD } from './letters.ts';
 import { type Dialect, joined, phonemesOf, textOf, token, type Token } from './token.ts';
 import { isCurrency, Lexicon, type Context } from './lexicon.ts';
-import { PartOfSpeechTagger, type TaggerTable } from './part-of-speech.ts';
+import { partOfSpeechTagger, type TaggerTable } from './part-of-speech.ts';
 import { splitSentences } from './sentences.ts';
 import { isConsonant, isVowel, lengthOf, PRIMARY, withStress } from './stress.ts';
-import { Tokenizer, type SpecialCases } from './tokenizer.ts';
-import { WrittenFormReader, type WrittenForms } from './written-forms.ts';
+import { tokenizer, type SpecialCases } from './tokenizer.ts';
+import { writtenFormReader, type WrittenForms } from './written-forms.ts';
 
 /** Tables of the voice's package. */
 export interface PhonemeTables {
@@ -58,59 +58,29 @@ type Word = [Token, ...Token[]];
 
 const isSilent = (text: string): boolean => Array.from(text).every((c) => SILENT.has(c));
 
+export type Phonemizer = ReturnType<typeof createPhonemizer>;
+
 /** Turns English text into phonemes, in the alphabet of Kokoro's voices. */
-export class Phonemizer {
-  readonly #lexicon: Lexicon;
-  readonly #tagger: PartOfSpeechTagger;
-  readonly #tokenizer: Tokenizer;
-  readonly #forms: WrittenFormReader;
-  readonly #titles: ReadonlySet<string>;
-  readonly #readUnknown: ReadUnknown;
-
-  constructor(tables: PhonemeTables, readUnknown: ReadUnknown) {
-    this.#lexicon = new Lexicon(tables.dialect);
-    this.#tagger = new PartOfSpeechTagger(tables.tagger);
-    this.#tokenizer = new Tokenizer(tables.specialCases);
-    this.#forms = new WrittenFormReader(tables.writtenForms);
-    this.#titles = new Set(Object.keys(tables.writtenForms.titles));
-    this.#readUnknown = readUnknown;
-  }
-
-  sentences(text: string): string[] {
-    return splitSentences(text, this.#titles);
-  }
-
-  /** @returns the sentence's phonemes, in pieces that a voice can speak at once; none if nothing in it can be read */
-  async phonemes(sentence: string): Promise<string[]> {
-    const tokens = this.#tokenizer.split(this.#forms.read(sentence));
-    const tags = this.#tagger.tag(tokens.map(({ text }) => text));
-    const words = toWords(tokens.map(({ text, spaced }, at) => token(text, tags[at] ?? 'NN', spaced)));
-    let context: Context = { vowel: null, to: false };
-    // From the end: how "the" and "to" are read depends on the next word.
-    for (const word of words.toReversed()) context = await this.#readWord(word, context);
-    const all = words
-      .map(
-        (word) =>
-          phonemesOf(word).replaceAll('ɾ', 'T').replaceAll('ʔ', 't') + (word.at(-1)?.spaced ? ' ' : ''),
-      )
-      .join('')
-      .trim();
-    return /[\p{Ll}\p{Lu}]/u.test(all) ? cut(all) : [];
-  }
+export function createPhonemizer(tables: PhonemeTables, readUnknown: ReadUnknown) {
+  const lexicon = new Lexicon(tables.dialect);
+  const tagsOf = partOfSpeechTagger(tables.tagger);
+  const tokensOf = tokenizer(tables.specialCases);
+  const readForms = writtenFormReader(tables.writtenForms);
+  const titles = new Set(Object.keys(tables.writtenForms.titles));
 
   /** @returns what precedes the word finds behind it */
-  async #readWord(word: Word, behind: Context): Promise<Context> {
+  async function readWord(word: Word, behind: Context): Promise<Context> {
     const [only] = word;
-    if (word.length > 1) return this.#readParts(word, behind);
-    only.phonemes ??= this.#lexicon.read(only, behind) ?? (await this.#unknown(only.text));
+    if (word.length > 1) return readParts(word, behind);
+    only.phonemes ??= lexicon.read(only, behind) ?? (await readPieces(only.text));
     return contextBefore(behind, only.phonemes, only);
   }
 
   /** Reads the longest run of tokens at the word's end that the lexicon knows, then the rest. */
-  async #readParts(word: Word, behind: Context): Promise<Context> {
+  async function readParts(word: Word, behind: Context): Promise<Context> {
     let context = behind;
     for (let left = 0, right = word.length; left < right;) {
-      const read = this.#readRun(word.slice(left, right), context);
+      const read = readRun(word.slice(left, right), context);
       if (read) {
         context = read;
         right = left;
@@ -122,7 +92,7 @@ export class Phonemizer {
         const last = word[right];
         if (!last || last.phonemes !== null) continue;
         if (!isSilent(last.text)) {
-          const phonemes = await this.#unknown(textOf(word));
+          const phonemes = await readPieces(textOf(word));
           for (const [at, each] of word.entries()) each.phonemes = at === 0 ? phonemes : '';
           return context;
         }
@@ -134,29 +104,51 @@ export class Phonemizer {
   }
 
   /** @returns the context before the run; null if the lexicon does not know it as one word */
-  #readRun(tokens: readonly Token[], context: Context): Context | null {
+  function readRun(tokens: readonly Token[], context: Context): Context | null {
     const [head, ...others] = tokens;
     if (!head || tokens.some(({ phonemes, alias }) => phonemes !== null || alias !== null)) return null;
     const run = joined([head, ...others]);
-    const phonemes = this.#lexicon.read(run, context);
+    const phonemes = lexicon.read(run, context);
     if (phonemes === null) return null;
     head.phonemes = phonemes;
     for (const each of others) each.phonemes = '';
     return contextBefore(context, phonemes, run);
   }
 
-  async #unknown(text: string): Promise<string> {
+  /** Reads letters, numbers and symbols one after another, as the lexicon lacks the whole. */
+  async function readPieces(text: string): Promise<string> {
     const read: string[] = [];
     for (const [piece] of text.matchAll(PIECE)) {
       const phonemes = /^\p{Nd}/u.test(piece)
-        ? this.#lexicon.number(piece, null, false)
+        ? lexicon.number(piece, null, false)
         : isAlphabetic(piece[0] ?? '')
-          ? await this.#readUnknown(piece)
+          ? await readUnknown(piece)
           : Array.from(piece, (c) => SYMBOL_PHONEMES[c] ?? '').join('');
       if (phonemes) read.push(phonemes);
     }
     return read.join(' ');
   }
+
+  return {
+    sentences: (text: string): string[] => splitSentences(text, titles),
+    /** @returns the sentence's phonemes, in pieces that a voice can speak at once; none if nothing in it can be read */
+    async phonemes(sentence: string): Promise<string[]> {
+      const tokens = tokensOf(readForms(sentence));
+      const tags = tagsOf(tokens.map(({ text }) => text));
+      const words = toWords(tokens.map(({ text, spaced }, at) => token(text, tags[at] ?? 'NN', spaced)));
+      let context: Context = { vowel: null, to: false };
+      // From the end: how "the" and "to" are read depends on the next word.
+      for (const word of words.toReversed()) context = await readWord(word, context);
+      const all = words
+        .map(
+          (word) =>
+            phonemesOf(word).replaceAll('ɾ', 'T').replaceAll('ʔ', 't') + (word.at(-1)?.spaced ? ' ' : ''),
+        )
+        .join('')
+        .trim();
+      return /[\p{Ll}\p{Lu}]/u.test(all) ? cut(all) : [];
+    },
+  };
 }
 
 /** Splits tokens at capitals, digits and hyphens, and groups what is written without a space. */

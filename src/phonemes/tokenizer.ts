@@ -72,49 +72,37 @@ const MAX_RUN = 200;
 const RUN = new RegExp(String.raw`\S{1,${MAX_RUN}}`, 'gu');
 
 /** Splits sentences into words and punctuation. */
-export class Tokenizer {
-  readonly #special: SpecialCases;
+export function tokenizer(specialCases: SpecialCases) {
+  const specialCase = (text: string): string[] | undefined => own(specialCases, text);
 
-  constructor(special: SpecialCases) {
-    this.#special = special;
-  }
-
-  split(text: string): { text: string; spaced: boolean }[] {
-    return Array.from(text.matchAll(RUN)).flatMap(({ 0: run, index }) => {
-      const tokens = this.#splitRun(run);
-      const spaced = /^\s/.test(text.slice(index + run.length, index + run.length + 1));
-      return tokens.map((token, at) => ({ text: token, spaced: spaced && at === tokens.length - 1 }));
-    });
-  }
-
-  #splitRun(run: string): string[] {
-    const whole = own(this.#special, run);
+  function splitRun(run: string): string[] {
+    const whole = specialCase(run);
     if (whole) return whole;
     const before: string[] = [];
     const after: string[] = [];
     let rest = run;
-    for (let ends = this.#endsOf(rest); ends; ends = this.#endsOf(rest)) {
+    for (let ends = endsOf(rest); ends; ends = endsOf(rest)) {
       if (ends.prefix !== '') before.push(ends.prefix);
       if (ends.suffix !== '') after.unshift(ends.suffix);
       rest = rest.slice(ends.prefix.length, rest.length - ends.suffix.length);
     }
-    const tokens = [...before, ...this.#splitWord(rest), ...after];
-    return tokens.length > 1 ? this.#rejoined(tokens) : tokens;
+    const tokens = [...before, ...splitWord(rest), ...after];
+    return tokens.length > 1 ? rejoined(tokens) : tokens;
   }
 
   /** Punctuation at the ends; null if nothing is to be taken off. If one end alone leaves a special case, the other stays. */
-  #endsOf(text: string): { prefix: string; suffix: string } | null {
-    if (text === '' || own(this.#special, text)) return null;
+  function endsOf(text: string): { prefix: string; suffix: string } | null {
+    if (text === '' || specialCase(text)) return null;
     const prefix = PREFIX.exec(text)?.[0] ?? '';
-    if (prefix !== '' && own(this.#special, text.slice(prefix.length))) return { prefix, suffix: '' };
+    if (prefix !== '' && specialCase(text.slice(prefix.length))) return { prefix, suffix: '' };
     const suffix = SUFFIX.exec(text.slice(prefix.length))?.[0] ?? '';
-    if (suffix !== '' && own(this.#special, text.slice(0, -suffix.length))) return { prefix: '', suffix };
+    if (suffix !== '' && specialCase(text.slice(0, -suffix.length))) return { prefix: '', suffix };
     return prefix === '' && suffix === '' ? null : { prefix, suffix };
   }
 
-  #splitWord(word: string): string[] {
+  function splitWord(word: string): string[] {
     if (word === '') return [];
-    const special = own(this.#special, word);
+    const special = specialCase(word);
     if (special) return special;
     if (ADDRESS.test(word)) return [word];
     const tokens: string[] = [];
@@ -130,16 +118,23 @@ export class Tokenizer {
   }
 
   /** Joins neighbours that are a special case together: `Sept` and `.`. */
-  #rejoined(tokens: readonly string[]): string[] {
+  function rejoined(tokens: readonly string[]): string[] {
     const joined: string[] = [];
     for (let at = 0; at < tokens.length;) {
       const count = [3, 2].find(
-        (n) => at + n <= tokens.length && own(this.#special, tokens.slice(at, at + n).join('')),
+        (n) => at + n <= tokens.length && specialCase(tokens.slice(at, at + n).join('')),
       );
       if (count === undefined) joined.push(tokens[at] ?? '');
-      else joined.push(...(own(this.#special, tokens.slice(at, at + count).join('')) ?? []));
+      else joined.push(...(specialCase(tokens.slice(at, at + count).join('')) ?? []));
       at += count ?? 1;
     }
     return joined;
   }
+
+  return (text: string): { text: string; spaced: boolean }[] =>
+    Array.from(text.matchAll(RUN)).flatMap(({ 0: run, index }) => {
+      const tokens = splitRun(run);
+      const spaced = /^\s/.test(text.slice(index + run.length, index + run.length + 1));
+      return tokens.map((token, at) => ({ text: token, spaced: spaced && at === tokens.length - 1 }));
+    });
 }

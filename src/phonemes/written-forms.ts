@@ -164,21 +164,16 @@ function fractionWords(above: string, below: string): string | null {
 }
 
 /** Replaces written forms by words: times, dates, units, abbreviations, amounts of money, symbols. */
-export class WrittenFormReader {
-  readonly #rules: readonly Rule[];
-
-  constructor(forms: WrittenForms) {
-    this.#rules = rulesOf(forms);
-  }
-
-  read(text: string): string {
+export function writtenFormReader(forms: WrittenForms) {
+  const rules = rulesOf(forms);
+  return (text: string): string => {
     let words = text
       .replaceAll(/\s+/g, ' ')
       .trim()
       .replaceAll('’', "'")
       .replaceAll('‒', '-')
       .replaceAll('―', '—');
-    for (const { pattern, read } of this.#rules)
+    for (const { pattern, read } of rules)
       words = words.replaceAll(pattern, (match: string, ...more: unknown[]) => {
         const at = more.findIndex((each) => typeof each === 'number');
         const offset = Number(more[at]);
@@ -188,5 +183,5 @@ export class WrittenFormReader {
       .replaceAll(/\s+/g, ' ')
       .replaceAll(/ +([,.;:!?])/g, '$1')
       .trim();
-  }
+  };
 }

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 
 import { beforeAll, expect, test } from 'vitest';
 
-import { Phonemizer } from '../../src/phonemes/phonemizer.ts';
+import { createPhonemizer, type PhonemeTables, type Phonemizer } from '../../src/phonemes/phonemizer.ts';
 import { toSpeakable } from '../../src/phonemes/speakable.ts';
 import { STEPS_OF_A_SECOND, stepsOf } from '../support/steps-of.ts';
 
@@ -33,8 +33,8 @@ beforeAll(async () => {
     tagger: await packed('tagger.gzip'),
     specialCases: await plain(`${FOLDER}/special-cases.json`),
     writtenForms: await plain(`${FOLDER}/written-forms.json`),
-  } as ConstructorParameters<typeof Phonemizer>[0];
-  phonemizer = new Phonemizer(tables, async (word) => reference.unknownWords[word] ?? word);
+  } as PhonemeTables;
+  phonemizer = createPhonemizer(tables, async (word) => reference.unknownWords[word] ?? word);
 });
 
 async function read(text: string): Promise<string[]> {

@@ -2,7 +2,7 @@ import { AutoModel, type PreTrainedModel, Tensor } from '@huggingface/transforme
 import { transfer } from 'comlink';
 
 import type { SpeechFormat } from '#jobs';
-import { Phonemizer } from '#phonemes';
+import { createPhonemizer, type Phonemizer } from '#phonemes';
 import { configure } from '../onnx/configure.ts';
 import type { Runtime } from '../onnx/wasm-options.ts';
 import type { ReadFile } from '../onnx/weight-files.ts';
@@ -66,7 +66,7 @@ export const voiceWorker = {
   async load(options: VoiceOptions, tables: VoiceTables, runtime: Runtime, read: ReadFile): Promise<void> {
     configure(options.name, runtime, read);
     const network = await openNetwork(options.name, 'unknown-words');
-    const phonemizer = new Phonemizer(tables.phonemes, (word) =>
+    const phonemizer = createPhonemizer(tables.phonemes, (word) =>
       readUnknown(network, tables.unknownWords, word),
     );
     const { vocabulary } = tables;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Phonemizer } from '../../../src/phonemes/phonemizer.ts';
+import { createPhonemizer } from '../../../src/phonemes/phonemizer.ts';
 import { splitSentences } from '../../../src/phonemes/sentences.ts';
 
 /** Bounds of the time that a text takes, and of what is spoken before a job can be aborted. */
@@ -19,7 +19,7 @@ function counting(words: Record<string, string>): { table: Record<string, string
 
 test('a word of many known parts is looked up some times a character, and words are spoken a few at a time', async () => {
   const { table: gold, lookups } = counting({ cat: 'kˈæt' });
-  const phonemizer = new Phonemizer(
+  const phonemizer = createPhonemizer(
     {
       dialect: { gold, silver: {} },
       tagger: { tags: ['NN'], weights: {}, tagdict: {}, vocab: [] },
