@@ -4,7 +4,6 @@ import type { AddedModelRecord, Catalog } from '#catalog';
 import { nameIn, type StoredFacts } from '#protocol';
 import { abortable, delay, isQuotaError, serverError } from '#base';
 import { dropCopies, type Copies } from './copies.ts';
-import type { SettingName } from './setting-shapes.ts';
 
 const VERSION = 1;
 
@@ -189,50 +188,52 @@ export interface KeyLimits {
 /** Default limits. They are generous: they stop only an app in an endless loop. */
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 200_000, inFlight: 64 };
 
-/** Settings of a page that the service worker needs after a restart. Absent: the site has set none. */
-export interface SiteSettings {
+/** Settings by name. An absent one is not set. */
+export interface Settings {
   /** The site's own catalog. */
-  catalog?: Catalog | undefined;
+  catalog: Catalog;
   /** Names of variants. */
-  prefer?: string[] | undefined;
+  prefer: string[];
   /** Entries by the variant's name. */
-  upstreamKeys?: Record<string, string> | undefined;
+  upstreamKeys: Record<string, string>;
+  /** Facts that the engine stored. Absent: no engine has chosen the models' variants yet. */
+  'engine-facts': StoredFacts;
+  /** The models that the user added, the oldest first. */
+  'added-models': AddedModelRecord[];
 }
+
+const OF_SITE = ['catalog', 'prefer', 'upstreamKeys'] as const;
+
+/** Settings of a page that the service worker needs after a restart. */
+export type SiteSettings = { [Name in (typeof OF_SITE)[number]]?: Settings[Name] | undefined };
 
 /**
  * Reads a setting. Undefined: it is absent, or its shape is unknown.
  * @param copies of a service worker. What they hold must not be changed
  */
-const readSetting = async <T>(scope: string, name: SettingName, copies?: Copies): Promise<T | undefined> =>
+export const readSetting = <Name extends keyof Settings>(
+  scope: string,
+  name: Name,
+  copies?: Copies,
+): Promise<Settings[Name] | undefined> =>
   withDatabase(scope, async (database) => {
-    const load = async (): Promise<{ value: T | undefined }> => {
+    const load = async (): Promise<{ value: Settings[Name] | undefined }> => {
       const stored = await database.get('settings', name);
       if (stored === undefined) return { value: undefined };
       const { knownPart } = await import('./setting-shapes.ts');
-      return { value: knownPart(name, stored) as T | undefined };
+      return { value: knownPart(name, stored) as Settings[Name] | undefined };
     };
     return (await (copies ? copies.get(database, `setting:${name}`, load) : load()))?.value;
   });
 
-async function writeSetting(scope: string, locks: LockManager, name: string, value: unknown): Promise<void> {
+export async function writeSetting<Name extends keyof Settings>(
+  scope: string,
+  locks: LockManager,
+  name: Name,
+  value: Readonly<Settings[Name]>,
+): Promise<void> {
   await withDatabase(scope, (database) => database.put('settings', value, name));
   await dropCopies(scope, locks);
-}
-
-/** The site's own catalog; null: it has set none. */
-export const readCatalog = async (scope: string, copies?: Copies): Promise<Catalog | null> =>
-  (await readSetting<Catalog>(scope, 'catalog', copies)) ?? null;
-
-/** Settings that concern servers. */
-export async function readServerSettings(
-  scope: string,
-  copies?: Copies,
-): Promise<{ prefer: string[]; upstreamKeys: Record<string, string> }> {
-  const [prefer = [], upstreamKeys = {}] = await Promise.all([
-    readSetting<string[]>(scope, 'prefer', copies),
-    readSetting<Record<string, string>>(scope, 'upstreamKeys', copies),
-  ]);
-  return { prefer, upstreamKeys };
 }
 
 export async function writeSettings(
@@ -242,7 +243,7 @@ export async function writeSettings(
 ): Promise<void> {
   let isChanged = false;
   try {
-    for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
+    for (const name of OF_SITE) {
       const value = settings[name];
       // Most starts change nothing.
       const stored = await withDatabase(scope, (database) => database.get('settings', name));
@@ -252,7 +253,7 @@ export async function writeSettings(
         if (value) await database.put('settings', value, name);
         else await database.delete('settings', name);
         // The stored facts belong to the previous settings. The next engine writes new ones.
-        await database.delete('settings', FACTS);
+        await database.delete('settings', 'engine-facts');
       };
       await withDatabase(scope, write).catch((error: unknown) => {
         // A page must start even if the storage is full: otherwise nobody could delete models.
@@ -264,15 +265,6 @@ export async function writeSettings(
     if (isChanged) await dropCopies(scope, locks);
   }
 }
-
-const FACTS = 'engine-facts';
-
-/** Facts that the engine stored; null: no engine has chosen the models' variants yet. */
-export const readFacts = async (scope: string, copies?: Copies): Promise<StoredFacts | null> =>
-  (await readSetting<StoredFacts>(scope, FACTS, copies)) ?? null;
-
-export const storeFacts = (scope: string, locks: LockManager, facts: StoredFacts): Promise<void> =>
-  writeSetting(scope, locks, FACTS, facts);
 
 /**
  * Pauses before the database is opened again: a database that is being cleared may open once more before it
@@ -297,12 +289,3 @@ async function restoreSettings(scope: string, locks: LockManager, settings: Site
     );
   }
 }
-
-const ADDED = 'added-models';
-
-/** The models that the user added, the oldest first. */
-export const readAddedModels = async (scope: string, copies?: Copies): Promise<AddedModelRecord[]> =>
-  (await readSetting<AddedModelRecord[]>(scope, ADDED, copies)) ?? [];
-
-export const writeAddedModels = (scope: string, locks: LockManager, models: readonly AddedModelRecord[]) =>
-  writeSetting(scope, locks, ADDED, models);

@@ -1,5 +1,6 @@
 import * as z from '#base/zod';
 import { KINDS, type ModelKind } from '#jobs';
+import type { Settings } from './database.ts';
 
 const text = z.string();
 const number = z.number();
@@ -21,15 +22,13 @@ const SHAPES = {
   upstreamKeys: z.record(text, text),
   'engine-facts': z.looseObject({ epoch: text, models: z.record(text, facts) }),
   'added-models': [z.looseObject({ model: added, variant: wllama })],
-} satisfies Record<string, z.ZodMiniType | [z.ZodMiniType]>;
-
-export type SettingName = keyof typeof SHAPES;
+} satisfies Record<keyof Settings, z.ZodMiniType | [z.ZodMiniType]>;
 
 /**
  * Returns a stored setting without the entries of a list that have another shape; undefined if its own shape
  * differs. Another script of the site, or another build, may have written it.
  */
-export function knownPart(name: SettingName, stored: unknown): unknown {
+export function knownPart(name: keyof Settings, stored: unknown): unknown {
   const isKnown = (value: unknown, shape: z.ZodMiniType): boolean => {
     const { success, error } = shape.safeParse(value);
     const message = `localtext: the stored setting ${name}, or an entry of it, is left out, as it has an unknown shape. Another script or build has written it.`;

@@ -1,5 +1,5 @@
 import { withoutServers, type AddedModelRecord } from '#catalog';
-import { readAddedModels, writeAddedModels, storeFacts } from '#database';
+import { readSetting, writeSetting } from '#database';
 import { detectDevice, type Device, type Engines } from '#engine-kit';
 import { createModels, LoadedModels, type ModelManager } from '#models';
 import {
@@ -47,8 +47,8 @@ export function createEngineParts(options: EnginePartsOptions): Serving {
     users: loadedModels,
     device,
     chosen: (id) => modelManager.plan(id).then(() => modelManager.chosen(id)),
-    read: () => readAddedModels(scope),
-    save: (records) => writeAddedModels(scope, locks, records),
+    read: async () => (await readSetting(scope, 'added-models')) ?? [],
+    save: (records) => writeSetting(scope, locks, 'added-models', records),
     requestFiles: (ticket, signal) => requestFiles(scope, ticket, signal),
   });
   const modelManager: ModelManager = createModels({
@@ -58,7 +58,7 @@ export function createEngineParts(options: EnginePartsOptions): Serving {
     device,
     // The URL changes with each build, as script names have a hash.
     build: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
-    saveFacts: (facts) => storeFacts(scope, locks, { epoch, models: facts }),
+    saveFacts: (facts) => writeSetting(scope, locks, 'engine-facts', { epoch, models: facts }),
     onChange: () => channel.changed(),
   });
   return {

@@ -1,5 +1,5 @@
 import type { AddedModelRecord } from '#catalog';
-import { readAddedModels } from '#database';
+import { readSetting } from '#database';
 import {
   listenDirectly,
   engineLock,
@@ -35,7 +35,7 @@ export const startEngine: WorkerControl['start'] = async (options, { decodeAudio
  */
 async function readAdded(scope: string): Promise<AddedModelRecord[]> {
   try {
-    return await readAddedModels(scope);
+    return (await readSetting(scope, 'added-models')) ?? [];
   } catch (error) {
     if ((error as Error).name === 'TimeoutError') throw error;
     console.error('localtext: the added models cannot be read', error);

@@ -1,5 +1,5 @@
 import type { AddedModel } from '#catalog';
-import { readAddedModels } from '#database';
+import { readSetting } from '#database';
 import { offerFiles, type ModelSource, type HubFile, type LoadProgress } from '#protocol';
 import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';
@@ -18,7 +18,8 @@ export interface AddOptions {
 }
 
 export async function listModels(scope: string): Promise<AddedModel[]> {
-  return (await withStorage(() => readAddedModels(scope))).map(({ model }) => model);
+  const added = await withStorage(() => readSetting(scope, 'added-models'));
+  return added?.map(({ model }) => model) ?? [];
 }
 
 const SOURCE_RULE =

@@ -16,7 +16,7 @@ import {
 } from '#protocol';
 import { shared, showSpan, asServiceError, storageUnavailable, type Span } from '#base';
 import { catalogDirectory, createService, type Service } from '#service';
-import { readAddedModels, readCatalog, createResponseStore, type Copies } from '#database';
+import { readSetting, createResponseStore, type Copies } from '#database';
 import { readDeviceFacts, withServerFacts } from './read-model-facts.ts';
 import { routedEngine } from './routed-engine.ts';
 import { createServers } from './servers.ts';
@@ -53,8 +53,11 @@ export function browserV1(engine: EngineConnection, copies?: Copies): V1 {
   const { scope } = engine;
   const servers = HAS_SERVERS ? createServers(scope, announceStatus(scope), copies) : null;
   const readModels = shared(async () => {
-    const reading = Promise.all([readCatalog(scope, copies), readAddedModels(scope, copies)]);
-    const [own, added] = await reading.catch(storageUnavailable);
+    const reading = Promise.all([
+      readSetting(scope, 'catalog', copies),
+      readSetting(scope, 'added-models', copies),
+    ]);
+    const [own, added = []] = await reading.catch(storageUnavailable);
     const listed = own ?? defaultModels;
     const catalog = added.length > 0 ? withAdded(listed, added) : listed;
     if (!HAS_SERVERS) warnOfServers(catalog);

@@ -1,6 +1,6 @@
 import { KINDS } from '#jobs';
 import type { Catalog } from '#catalog';
-import { readFacts, type Copies } from '#database';
+import { readSetting, type Copies } from '#database';
 import { engineLock, queryLocks, whenReleased, type ModelFacts } from '#protocol';
 import type { Servers } from './servers.ts';
 
@@ -25,7 +25,7 @@ async function isAlive(epoch: string, locks: LockManager): Promise<boolean> {
  * Reads the model facts that the engine stored, whether or not it still runs. Neither starts nor calls it.
  */
 export async function readDeviceFacts(scope: string, locks: LockManager, copies?: Copies): Promise<Facts> {
-  const { epoch, models } = (await readFacts(scope, copies)) ?? { epoch: '', models: {} };
+  const { epoch, models } = (await readSetting(scope, 'engine-facts', copies)) ?? { epoch: '', models: {} };
   const lives = epoch !== '' && (await isAlive(epoch, locks));
   return new Map(
     Object.entries(models).map(([id, facts]) => [id, { ...facts, loaded: lives && facts.loaded === true }]),

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogModel, VariantOf } from '#catalog';
-import { readServerSettings, type Copies } from '#database';
+import { readSetting, type Copies } from '#database';
 import { UpstreamServer } from './upstream/upstream-server.ts';
 import { idleStatus, NO_ENGINE, type EngineStatus, type ModelStatus, type VariantReason } from '#protocol';
 import { modelTargets, type Target } from './model-targets.ts';
@@ -12,8 +12,12 @@ export function createServers(scope: string, onChange: () => void, copies?: Copi
   /** Targets of a model; null: no server takes part in it. */
   function targetsOf(model: CatalogModel | undefined): Promise<Target[]> | null {
     if (!model?.variants.some(({ engine }) => engine === 'upstream')) return null;
-    return readServerSettings(scope, copies).then(({ prefer, upstreamKeys }) =>
-      modelTargets(model, prefer, (variant) => serverOf(variant, upstreamKeys[variant.name])),
+    const reading = Promise.all([
+      readSetting(scope, 'prefer', copies),
+      readSetting(scope, 'upstreamKeys', copies),
+    ]);
+    return reading.then(([prefer = [], keys = {}]) =>
+      modelTargets(model, prefer, (variant) => serverOf(variant, keys[variant.name])),
     );
   }
 

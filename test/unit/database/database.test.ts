@@ -6,13 +6,11 @@ import { beforeAll, expect, test, vi } from 'vitest';
 
 import {
   keepSettings,
-  readAddedModels,
-  readCatalog,
-  readFacts,
-  readServerSettings,
+  readSetting,
   withDatabase,
   withTransaction,
   type KeyRecord,
+  type Settings,
 } from '../../../src/database/database.ts';
 import { storageUnavailable } from '../../../src/base/errors/service-error.ts';
 import { withStorage } from '../../../src/page/requirements.ts';
@@ -37,8 +35,8 @@ test('what a page has set is there again after its database was deleted, more th
   for (let round = 0; round < 2; round++) {
     await deleteDatabase('localtext');
     await vi.waitFor(async () => {
-      expect(await readCatalog('/')).toEqual(settings.catalog);
-      expect(await readServerSettings('/')).toEqual({ prefer: ['a'], upstreamKeys: { a: 'key' } });
+      for (const [name, value] of Object.entries(settings))
+        expect(await readSetting('/', name as keyof Settings)).toEqual(value);
     });
   }
 });
@@ -49,7 +47,7 @@ test('and after the browser has closed it to clear the data', async () => {
     await database.clear('settings');
     forceCloseDatabase(database as never);
   });
-  await vi.waitFor(async () => expect(await readCatalog('/')).toEqual(settings.catalog));
+  await vi.waitFor(async () => expect(await readSetting('/', 'catalog')).toEqual(settings.catalog));
 });
 
 test('a failed transaction rejects with its own error, and leaves no unhandled rejection', async () => {
@@ -74,7 +72,8 @@ test('a database of a later version is still read and written, and its added mod
   later.close();
   const changed = { ...settings, prefer: ['b'] };
   await keepSettings(scope, locks, changed);
-  expect(await readServerSettings(scope)).toEqual({ prefer: ['b'], upstreamKeys: { a: 'key' } });
+  expect(await readSetting(scope, 'prefer')).toEqual(['b']);
+  expect(await readSetting(scope, 'upstreamKeys')).toEqual({ a: 'key' });
 });
 
 test('on a full storage the earlier settings stay, and a first visit fails', async () => {
@@ -84,7 +83,7 @@ test('on a full storage the earlier settings stay, and a first visit fails', asy
     throw new DOMException('full', 'QuotaExceededError');
   });
   await keepSettings(scope, locks, { ...settings, prefer: ['b'] });
-  expect(await readServerSettings(scope)).toMatchObject({ prefer: ['a'] });
+  expect(await readSetting(scope, 'prefer')).toEqual(['a']);
   await expect(keepSettings('/first/', locks, settings)).rejects.toThrow('full');
 });
 
@@ -94,31 +93,25 @@ const model = { id: 'm', kind: 'chat', created: 1, variants: [variant] };
 const sites = { ownedBy: 'us', models: [model] };
 const facts = { epoch: '', models: { m: { capabilities: ['chat'] } } };
 
-type Row = [
-  name: string,
-  read: (scope: string) => Promise<unknown>,
-  whole: unknown,
-  broken: unknown,
-  known: unknown,
-];
+type Row = [name: keyof Settings, whole: unknown, broken: unknown, known: unknown];
 test.each<Row>([
-  ['added-models', readAddedModels, [added], [added, { id: 'old' }, null, 'a'], [added]],
-  ['added-models', readAddedModels, [added], {}, []],
-  ['engine-facts', readFacts, facts, { epoch: '', models: { m: { capabilities: 'chat' } } }, null],
-  ['catalog', readCatalog, sites, { ...sites, models: [{ ...model, kind: 'x' }] }, null],
-  ['prefer', async (scope) => (await readServerSettings(scope)).prefer, ['a'], ['a', 1], ['a']],
-  ['upstreamKeys', async (scope) => (await readServerSettings(scope)).upstreamKeys, { a: 'k' }, null, {}],
+  ['added-models', [added], [added, { id: 'old' }, null, 'a'], [added]],
+  ['added-models', [added], {}, undefined],
+  ['engine-facts', facts, { epoch: '', models: { m: { capabilities: 'chat' } } }, undefined],
+  ['catalog', sites, { ...sites, models: [{ ...model, kind: 'x' }] }, undefined],
+  ['prefer', ['a'], ['a', 1], ['a']],
+  ['upstreamKeys', { a: 'k' }, null, undefined],
 ])(
   'of a stored %s, what has another shape is left out with a warning',
-  async (name, read, whole, broken, known) => {
+  async (name, whole, broken, known) => {
     const warned = vi.spyOn(console, 'warn').mockReturnValue();
     const scope = `/${name}/`;
     const put = (value: unknown) => withDatabase(scope, (database) => database.put('settings', value, name));
     await put(whole);
-    expect(await read(scope)).toEqual(whole);
+    expect(await readSetting(scope, name)).toEqual(whole);
     expect(warned).not.toHaveBeenCalled();
     await put(broken);
-    expect(await read(scope)).toEqual(known);
+    expect(await readSetting(scope, name)).toEqual(known);
     expect(warned.mock.calls[0]?.[0]).toContain(`the stored setting ${name}, or an entry of it, is left out`);
   },
 );
@@ -138,9 +131,9 @@ test.each([
     ...named,
     name: 'LocaltextError',
   });
-  await expect(readCatalog(scope).catch(storageUnavailable)).rejects.toMatchObject(named);
+  await expect(readSetting(scope, 'catalog').catch(storageUnavailable)).rejects.toMatchObject(named);
   await deleteDatabase(nameIn(scope));
-  expect(await readCatalog(scope)).toBeNull();
+  expect(await readSetting(scope, 'catalog')).toBeUndefined();
 });
 
 test('a database that does not open is an error, and is there once it has opened', async () => {
@@ -149,12 +142,12 @@ test('a database that does not open is an error, and is there once it has opened
   const deleting = indexedDB.deleteDatabase(nameIn('/blocked/'));
   const late = new AbortController();
   vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(late.signal);
-  const read = readCatalog('/blocked/');
+  const read = readSetting('/blocked/', 'catalog');
   late.abort(new DOMException('late', 'TimeoutError'));
   await expect(read).rejects.toMatchObject({ name: 'TimeoutError' });
   // At once: the next call does not wait for the time limit again.
-  await expect(readServerSettings('/blocked/')).rejects.toMatchObject({ name: 'TimeoutError' });
+  await expect(readSetting('/blocked/', 'prefer')).rejects.toMatchObject({ name: 'TimeoutError' });
   held.close();
   await vi.waitFor(() => expect(deleting.readyState).toBe('done'));
-  await expect(readCatalog('/blocked/')).resolves.toBeNull();
+  await expect(readSetting('/blocked/', 'catalog')).resolves.toBeUndefined();
 });

@@ -3,7 +3,7 @@ import 'fake-indexeddb/auto';
 import { beforeEach, expect, test, vi } from 'vitest';
 
 import { Copies, dropCopies } from '../../../src/database/copies.ts';
-import { readCatalog, withDatabase, writeSettings } from '../../../src/database/database.ts';
+import { readSetting, withDatabase, writeSettings } from '../../../src/database/database.ts';
 import { KeyAdministrator } from '../../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../../src/keys/key-store.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -134,13 +134,13 @@ test('on a full storage, limits hold while other settings change', async () => {
 test('a setting is read once, and again after each change', async () => {
   const copies = new Copies(scope, locks.manager);
   const settings = { prefer: undefined, upstreamKeys: undefined };
-  expect(await readCatalog(scope, copies)).toBeNull();
+  expect(await readSetting(scope, 'catalog', copies)).toBeUndefined();
   const reads = vi.spyOn(IDBObjectStore.prototype, 'get');
-  expect(await readCatalog(scope, copies)).toBeNull();
+  expect(await readSetting(scope, 'catalog', copies)).toBeUndefined();
   expect(reads).not.toHaveBeenCalled();
   const catalog = { ownedBy: 'us', models: [] };
   await writeSettings(scope, locks.manager, { ...settings, catalog });
-  expect(await readCatalog(scope, copies)).toEqual(catalog);
+  expect(await readSetting(scope, 'catalog', copies)).toEqual(catalog);
 });
 
 test('two service workers, as during an update: one keeps copies, and both see a change', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
-import { storeFacts, writeSettings } from '../../../src/database/database.ts';
+import { writeSetting, writeSettings } from '../../../src/database/database.ts';
 import { engineLock, keepLock } from '../../../src/protocol/locks.ts';
 import { readDeviceFacts, withServerFacts } from '../../../src/routing/read-model-facts.ts';
 import { createServers } from '../../../src/routing/servers.ts';
@@ -15,7 +15,7 @@ let locks: LockManager;
 beforeEach(async () => {
   scope = `/${crypto.randomUUID()}/`;
   locks = new FakeLocks().manager;
-  await storeFacts(scope, locks, { epoch: 'now', models: { m: facts } });
+  await writeSetting(scope, locks, 'engine-facts', { epoch: 'now', models: { m: facts } });
 });
 
 test('a model is loaded while its engine lives', async () => {
