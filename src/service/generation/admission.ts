@@ -1,6 +1,6 @@
 import { charactersOf, estimateTokens, imagesOf, type Accepted, type ChatJob, type ChatUsage } from '#jobs';
 import type { Exchange } from '../http/exchange.ts';
-import { JobRun, type Meter } from '../http/job-run.ts';
+import { admit, type JobRun, type Meter } from '../http/job-run.ts';
 import { choiceCount, inputOf, promptOf, type Generation } from './generation.ts';
 
 /** Tokens reserved for a reply without a limit. */
@@ -17,7 +17,7 @@ export type ChatRun = JobRun<UsageCounter>;
 
 /** @throws ServiceError 404, 429; 400 for an image that the model cannot see */
 export const admitGeneration = (exchange: Exchange, generation: Generation, isStreamed: boolean) =>
-  JobRun.admit(exchange, {
+  admit(exchange, {
     model: generation.model,
     kind: 'chat',
     images: generation.inputs.flatMap(imagesOf),

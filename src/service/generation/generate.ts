@@ -1,5 +1,4 @@
-import type { ChatEvent, ChatJob, EngineFinishReason } from '#jobs';
-import type { Stage } from '#protocol';
+import type { ChatEvent, EngineFinishReason } from '#jobs';
 import { ServiceError } from '#base';
 import type { AnswerSink } from '../http/job-run.ts';
 import type { ChatRun } from './admission.ts';
@@ -33,7 +32,7 @@ export async function generate(run: ChatRun, sink: AnswerSink<ChoiceEvent>): Pro
   const failures: unknown[] = [];
   const generateSome = async (): Promise<void> => {
     try {
-      while (begun < count) await new Reply(run, generation, begun++, sink).generate();
+      while (begun < count) await generateReply(run, generation, begun++, sink);
     } catch (error) {
       failures.push(error);
       run.exchange.abort.abort(error);
@@ -59,120 +58,103 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
   return new ServiceError({ ...wire, param: 'tools', message });
 }
 
-/** One choice: its jobs, and the events for the client. */
-class Reply implements AnswerSink<ChatEvent> {
-  readonly #run: ChatRun;
-  readonly #generation: Generation;
-  readonly #index: number;
-  readonly #sink: AnswerSink<ChoiceEvent>;
-  #job: ChatJob;
-  #reader: ReplyReader;
+/** Generates one choice: runs its jobs, and sends the events for the client. */
+async function generateReply(
+  run: ChatRun,
+  generation: Generation,
+  index: number,
+  sink: AnswerSink<ChoiceEvent>,
+): Promise<void> {
+  const { exchange, meter } = run;
+  const { tools } = generation;
+  let job = toChatJob(generation, run.model, index);
+  let reader = readerFor(generation);
   /** Reason why the current job is over; `call`: its text has begun a call. */
-  #ended: EngineFinishReason | 'call' | null = null;
-  #hasCalled = false;
-  #tokens = 0;
-  #thoughts = '';
+  let ended: EngineFinishReason | 'call' | null = null;
+  let hasCalled = false;
+  let generated = 0;
+  let reasoning = '';
   /** Tokens of the job before a call; null: the present job is the first. */
-  #textTokens: number | null = null;
+  let textTokens: number | null = null;
 
-  constructor(run: ChatRun, generation: Generation, index: number, sink: AnswerSink<ChoiceEvent>) {
-    this.#run = run;
-    this.#generation = generation;
-    this.#index = index;
-    this.#sink = sink;
-    this.#job = toChatJob(generation, run.model, index);
-    this.#reader = readerFor(generation);
-  }
-
-  async generate(): Promise<void> {
-    const { exchange } = this.#run;
-    const generation = this.#generation;
-    const index = this.#index;
-    const id = choiceCount(generation) === 1 ? exchange.id : `${exchange.id}-${index}`;
-    try {
-      await this.#run.run(this.#job, this, { id, index, mayWait: index >= CONCURRENT_CHOICES });
-      while (this.#beginsCall())
-        await this.#run.run(this.#job, this, { id: `${id}-call`, index, mayWait: true });
-    } catch (error) {
-      throw renamed(error, generation);
+  async function emit(parts: readonly ReplyPart[]): Promise<void> {
+    for (const part of parts) {
+      hasCalled ||= part.type === 'call';
+      if (index === 0) exchange.trace.generated(shownText(part));
+      await sink.event({ index, ...part });
     }
-    await this.#sink.event({ type: 'finished', index, reason: this.#reason });
-  }
-
-  /** If the request names the function, OpenAI reports `stop` for its call. */
-  get #reason(): FinishReason {
-    if (this.#ended === 'length' || this.#ended === 'content_filter') return this.#ended;
-    return this.#hasCalled && !this.#generation.tools?.isNamed ? 'tool_calls' : 'stop';
-  }
-
-  stage(stage: Stage, index: number): void {
-    this.#sink.stage(stage, index);
-  }
-
-  async event(event: ChatEvent): Promise<boolean> {
-    const { meter } = this.#run;
-    const index = this.#index;
-    switch (event.type) {
-      case 'accepted':
-        if (this.#textTokens !== null) break;
-        meter.accepted(index, event.accepted);
-        await this.#sink.event({ index, ...event });
-        if (this.#job.countOnly) this.#ended = 'length';
-        break;
-      case 'delta': {
-        const { text, tokens, isReasoning = false, logprobs } = event.delta;
-        this.#tokens += tokens;
-        meter.generated(index, tokens, isReasoning);
-        if (isReasoning) await this.#think(text);
-        else {
-          const parts = this.#reader.push(text, logprobs);
-          this.#ended = this.#reader.ended;
-          await this.#emit(parts);
-        }
-        break;
-      }
-      case 'done':
-        meter.done(index, event.usage, this.#textTokens ?? 0);
-        this.#ended = event.finishReason;
-        await this.#emit(this.#reader.flush(event.finishReason));
-    }
-    return this.#ended !== null;
-  }
-
-  /** Prepares the job that generates a call, if the text has begun one and tokens are left. */
-  #beginsCall(): boolean {
-    const { tools } = this.#generation;
-    if (this.#ended !== 'call' || !tools) return false;
-    const { topLogprobs: _, maxTokens, resume, ...job } = this.#job;
-    const limit = maxTokens === undefined ? {} : { maxTokens: maxTokens - this.#tokens };
-    if (limit.maxTokens !== undefined && limit.maxTokens < 1) {
-      this.#ended = 'length';
-      return false;
-    }
-    const thoughts = this.#thoughts === '' ? {} : { thoughts: { text: this.#thoughts, ended: true } };
-    const before = resume ? { resume: { ...resume, precedesConstraint: true as const } } : {};
-    this.#job = { ...job, ...before, ...limit, ...thoughts, constraint: callConstraint(tools) };
-    this.#textTokens = this.#tokens;
-    this.#reader = new CallReader(tools);
-    this.#ended = null;
-    return true;
   }
 
   /** Reads reasoning. Stop sequences and calls are searched for only in the answer. */
-  async #think(text: string): Promise<void> {
+  async function think(text: string): Promise<void> {
     if (text === '') return;
-    this.#thoughts += text;
-    await this.#emit([{ type: 'reasoning', text }]);
+    reasoning += text;
+    await emit([{ type: 'reasoning', text }]);
   }
 
-  async #emit(parts: readonly ReplyPart[]): Promise<void> {
-    const index = this.#index;
-    for (const part of parts) {
-      this.#hasCalled ||= part.type === 'call';
-      if (index === 0) this.#run.exchange.trace.generated(shownText(part));
-      await this.#sink.event({ index, ...part });
+  const jobSink: AnswerSink<ChatEvent> = {
+    stage: sink.stage.bind(sink),
+    async event(event) {
+      switch (event.type) {
+        case 'accepted':
+          if (textTokens !== null) break;
+          meter.accepted(index, event.accepted);
+          await sink.event({ index, ...event });
+          if (job.countOnly) ended = 'length';
+          break;
+        case 'delta': {
+          const { text, tokens, isReasoning = false, logprobs } = event.delta;
+          generated += tokens;
+          meter.generated(index, tokens, isReasoning);
+          if (isReasoning) await think(text);
+          else {
+            const parts = reader.push(text, logprobs);
+            ({ ended } = reader);
+            await emit(parts);
+          }
+          break;
+        }
+        case 'done':
+          meter.done(index, event.usage, textTokens ?? 0);
+          ended = event.finishReason;
+          await emit(reader.flush(event.finishReason));
+      }
+      return ended !== null;
+    },
+  };
+
+  /** Prepares the job that generates a call, if the text has begun one and tokens are left. */
+  function beginsCall(): boolean {
+    if (ended !== 'call' || !tools) return false;
+    const { topLogprobs: _, maxTokens, resume, ...rest } = job;
+    const limit = maxTokens === undefined ? {} : { maxTokens: maxTokens - generated };
+    if (limit.maxTokens !== undefined && limit.maxTokens < 1) {
+      ended = 'length';
+      return false;
     }
+    const thoughts = reasoning === '' ? {} : { thoughts: { text: reasoning, ended: true } };
+    const before = resume ? { resume: { ...resume, precedesConstraint: true as const } } : {};
+    job = { ...rest, ...before, ...limit, ...thoughts, constraint: callConstraint(tools) };
+    textTokens = generated;
+    reader = new CallReader(tools);
+    ended = null;
+    return true;
   }
+
+  /** If the request names the function, OpenAI reports `stop` for its call. */
+  function finishReason(): FinishReason {
+    if (ended === 'length' || ended === 'content_filter') return ended;
+    return hasCalled && !tools?.isNamed ? 'tool_calls' : 'stop';
+  }
+
+  const id = choiceCount(generation) === 1 ? exchange.id : `${exchange.id}-${index}`;
+  try {
+    await run.run(job, jobSink, { id, index, mayWait: index >= CONCURRENT_CHOICES });
+    while (beginsCall()) await run.run(job, jobSink, { id: `${id}-call`, index, mayWait: true });
+  } catch (error) {
+    throw renamed(error, generation);
+  }
+  await sink.event({ type: 'finished', index, reason: finishReason() });
 }
 
 /** Text of a part in the request log: no reasoning. */

@@ -2,7 +2,7 @@ import { asServiceError, serverError, abortable, createDeferred, type ServiceErr
 import type { EventOf, JobOf, Kind } from '#jobs';
 import type { ModelEntry, Stage } from '#protocol';
 import type { Exchange } from './exchange.ts';
-import { JobMeter, JobRun, type Admission, type AnswerSink } from './job-run.ts';
+import { admit, JobMeter, type Admission, type AnswerSink, type JobRun } from './job-run.ts';
 import { answerHeaders, EVENT_STREAM, EventStream, JSON_TYPE } from './response.ts';
 
 /** How an endpoint writes its answer. A whole answer is gathered from the same events, and written at the end. */
@@ -50,12 +50,156 @@ interface JobEvent {
  * @param jobs number of jobs that begin at once
  * @throws ServiceError the error of `work` before the headers; `model_not_ready` at the deadline
  */
-export const respond = <Event extends JobEvent>(
+export async function respond<Event extends JobEvent>(
   run: JobRun,
   format: AnswerFormat<Event>,
   work: (sink: AnswerSink<Event>) => Promise<void>,
   jobs = 1,
-): Promise<Response> => new Answer(run, format, jobs).respond(work);
+): Promise<Response> {
+  const { exchange } = run;
+  const { abort, trace, watch } = exchange;
+  /** Whether a failure can be written into the answer. */
+  const isEvents = format.type === EVENT_STREAM;
+  const isStream = isEvents || format.isLive === true;
+  let currentStage: Stage = 'loading';
+  let state: 'holding headers' | 'commenting' | 'generating' = 'holding headers';
+  let hasSent = false;
+  let isAbandoned = false;
+  /** Whether the jobs have ended. */
+  let isOver = false;
+  /** Indices of the jobs that are known to be valid. */
+  const checked = new Set<number>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const headersDue = createDeferred();
+  const body = new EventStream(() => {
+    abandon();
+    abort.abort(new Error('the client has left'));
+  });
+  const hasClientLeft = (): boolean => body.isClosed || watch.gone.aborted;
+  const stopTimer = (): void => clearTimeout(timer);
+
+  const sink: AnswerSink<Event> = {
+    stage(stage, index) {
+      const isNew = stage !== currentStage;
+      currentStage = stage;
+      if (!isEvents) return;
+      if (state === 'generating') comment(true);
+      if (stage === 'prefill') check(index);
+      else if (state === 'holding headers' && isNew) setDeadline(STAGE_DEADLINE_MS[stage]);
+    },
+    async event(event) {
+      send(format.event(event));
+      if (!isStream) return;
+      if (event.type === 'accepted') {
+        currentStage = 'prefill';
+        if (isEvents) check(event.index ?? 0);
+        return;
+      }
+      generating();
+      if (body.isFull) await abortable(body.room(), abort.signal);
+    },
+  };
+
+  /** Runs the jobs, and charges the key. @returns the last text of the body */
+  async function compute(): Promise<string> {
+    try {
+      await work(sink);
+      isOver = true;
+    } catch (error) {
+      if (hasClientLeft()) abandon();
+      throw error;
+    } finally {
+      stopTimer();
+      await run.end();
+    }
+    return format.end?.() ?? '';
+  }
+
+  /** @throws ServiceError for a whole answer that no engine has begun at the deadline */
+  function checkDeadline(): void {
+    if (isStream || trace.waits.queueMs !== null) return;
+    const error = serverError(
+      'model_not_ready',
+      `The model did not begin to answer within ${HEADERS_DEADLINE_MS / 1000} s: it was loading, or others came first. Load it with ready() before, or set "stream".`,
+    );
+    abort.abort(error);
+    throw error;
+  }
+
+  async function conclude(last: Promise<string>): Promise<void> {
+    try {
+      const text = await last;
+      send(text);
+      if (isStream) trace.done();
+      else trace.done(text);
+    } catch (error) {
+      const hasLeft = hasClientLeft();
+      trace.failed(error, hasLeft);
+      if (hasLeft || !format.failure) body.fail(hasLeft ? watch.gone.reason : error);
+      else send(await format.failure(asServiceError(error)));
+    } finally {
+      stopTimer();
+      watch.stop();
+      body.end();
+    }
+  }
+
+  /** Does not wait for the engine's end: the client's next request may refer to the reply at once. */
+  function abandon(): void {
+    if (isAbandoned || isOver) return;
+    isAbandoned = true;
+    format.abandon?.();
+  }
+
+  function send(part: string | Uint8Array<ArrayBuffer>): void {
+    if (part.length === 0) return;
+    hasSent = true;
+    body.send(part);
+  }
+
+  /** Sends the headers once the first jobs are valid: an answer can then no longer fail before its first token. */
+  function check(index: number): void {
+    checked.add(index);
+    if (checked.size >= jobs) headersDue.resolve();
+  }
+
+  function generating(): void {
+    if (state === 'generating') return;
+    state = 'generating';
+    stopTimer();
+    headersDue.resolve();
+  }
+
+  function setDeadline(ms: number): void {
+    stopTimer();
+    timer = setTimeout(headersDue.resolve, Math.max(0, ms));
+  }
+
+  /** Sends comments while nothing is generated. */
+  function comment(commentNow: boolean): void {
+    const sendComment = () => send(`: waiting (${currentStage})\n\n`);
+    state = 'commenting';
+    stopTimer();
+    if (!isEvents) return;
+    timer = setInterval(sendComment, HEARTBEAT_MS);
+    if (commentNow) sendComment();
+  }
+
+  watch.gone.addEventListener('abort', abandon, { once: true });
+  setDeadline(isEvents ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - trace.passedMs);
+  trace.continues(isStream);
+  const last = compute();
+  try {
+    await Promise.race([last, headersDue.promise.then(checkDeadline)]);
+  } catch (error) {
+    stopTimer();
+    last.catch(() => undefined);
+    throw error;
+  }
+  if (isStream && state === 'holding headers') comment(!hasSent);
+  void conclude(last);
+  return new Response(body.body, { headers: answerHeaders(exchange, format.type, run.timings) });
+}
 
 /**
  * Answers with one JSON object, of one job.
@@ -70,7 +214,7 @@ export async function answerWhole<K extends Kind>(
   translate: (error: unknown) => unknown = (error) => error,
 ): Promise<Response> {
   const meter = new JobMeter(admission.reserved ?? 0);
-  const run = await JobRun.admit(exchange, { ...admission, meter, isStreamed: false });
+  const run = await admit(exchange, { ...admission, meter, isStreamed: false });
   let answer: object | null = null;
   const format: AnswerFormat<EventOf<K>> = {
     type: JSON_TYPE,
@@ -89,172 +233,4 @@ export async function answerWhole<K extends Kind>(
       throw translate(error);
     });
   });
-}
-
-class Answer<Event extends JobEvent> implements AnswerSink<Event> {
-  readonly #run: JobRun;
-  readonly #format: AnswerFormat<Event>;
-  /** Whether a failure can be written into it. */
-  readonly #isEvents: boolean;
-  readonly #isStream: boolean;
-  readonly #body: EventStream;
-  #stage: Stage = 'loading';
-  #state: 'holding headers' | 'commenting' | 'generating' = 'holding headers';
-  #hasSent = false;
-  #isAbandoned = false;
-  /** Whether the jobs have ended. */
-  #isOver = false;
-  readonly #jobs: number;
-  /** Indices of the jobs that are known to be valid. */
-  readonly #checked = new Set<number>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #headersDue = createDeferred();
-
-  constructor(run: JobRun, format: AnswerFormat<Event>, jobs: number) {
-    const { abort, trace, watch } = run.exchange;
-    this.#run = run;
-    this.#format = format;
-    this.#jobs = jobs;
-    this.#isEvents = format.type === EVENT_STREAM;
-    this.#isStream = this.#isEvents || format.isLive === true;
-    this.#body = new EventStream(() => {
-      this.#abandon();
-      abort.abort(new Error('the client has left'));
-    });
-    watch.gone.addEventListener('abort', () => this.#abandon(), { once: true });
-    this.#due(this.#isEvents ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - trace.passedMs);
-  }
-
-  stage(stage: Stage, index: number): void {
-    const isNew = stage !== this.#stage;
-    this.#stage = stage;
-    if (!this.#isEvents) return;
-    if (this.#state === 'generating') this.#comment(true);
-    if (stage === 'prefill') this.#check(index);
-    else if (this.#state === 'holding headers' && isNew) this.#due(STAGE_DEADLINE_MS[stage]);
-  }
-
-  async event(event: Event): Promise<void> {
-    this.#send(this.#format.event(event));
-    if (!this.#isStream) return;
-    if (event.type === 'accepted') {
-      this.#stage = 'prefill';
-      if (this.#isEvents) this.#check(event.index ?? 0);
-      return;
-    }
-    this.#generating();
-    if (this.#body.isFull) await abortable(this.#body.room(), this.#run.exchange.abort.signal);
-  }
-
-  async respond(work: (sink: AnswerSink<Event>) => Promise<void>): Promise<Response> {
-    const { exchange } = this.#run;
-    exchange.trace.continues(this.#isStream);
-    const last = this.#compute(work);
-    try {
-      await Promise.race([last, this.#headersDue.promise.then(() => this.#checkDeadline())]);
-    } catch (error) {
-      this.#stopTimer();
-      last.catch(() => undefined);
-      throw error;
-    }
-    if (this.#isStream && this.#state === 'holding headers') this.#comment(!this.#hasSent);
-    void this.#conclude(last);
-    return new Response(this.#body.body, {
-      headers: answerHeaders(exchange, this.#format.type, this.#run.timings),
-    });
-  }
-
-  /** Runs the jobs, and charges the key. @returns the last text of the body */
-  async #compute(work: (sink: AnswerSink<Event>) => Promise<void>): Promise<string> {
-    try {
-      await work(this);
-      this.#isOver = true;
-    } catch (error) {
-      if (this.#clientHasLeft) this.#abandon();
-      throw error;
-    } finally {
-      this.#stopTimer();
-      await this.#run.end();
-    }
-    return this.#format.end?.() ?? '';
-  }
-
-  /** @throws ServiceError for a whole answer that no engine has begun at the deadline */
-  #checkDeadline(): void {
-    if (this.#isStream || this.#run.exchange.trace.waits.queueMs !== null) return;
-    const error = serverError(
-      'model_not_ready',
-      `The model did not begin to answer within ${HEADERS_DEADLINE_MS / 1000} s: it was loading, or others came first. Load it with ready() before, or set "stream".`,
-    );
-    this.#run.exchange.abort.abort(error);
-    throw error;
-  }
-
-  async #conclude(last: Promise<string>): Promise<void> {
-    const { trace, watch } = this.#run.exchange;
-    try {
-      const text = await last;
-      this.#send(text);
-      if (this.#isStream) trace.done();
-      else trace.done(text);
-    } catch (error) {
-      trace.failed(error, this.#clientHasLeft);
-      const { failure } = this.#format;
-      if (this.#clientHasLeft || !failure) this.#body.fail(this.#clientHasLeft ? watch.gone.reason : error);
-      else this.#send(await failure.call(this.#format, asServiceError(error)));
-    } finally {
-      this.#stopTimer();
-      watch.stop();
-      this.#body.end();
-    }
-  }
-
-  /** Does not wait for the engine's end: the client's next request may refer to the reply at once. */
-  #abandon(): void {
-    if (this.#isAbandoned || this.#isOver) return;
-    this.#isAbandoned = true;
-    this.#format.abandon?.();
-  }
-
-  get #clientHasLeft(): boolean {
-    return this.#body.isClosed || this.#run.exchange.watch.gone.aborted;
-  }
-
-  #send(part: string | Uint8Array<ArrayBuffer>): void {
-    if (part.length === 0) return;
-    this.#hasSent = true;
-    this.#body.send(part);
-  }
-
-  /** Sends the headers once the first jobs are valid: an answer can then no longer fail before its first token. */
-  #check(index: number): void {
-    this.#checked.add(index);
-    if (this.#checked.size >= this.#jobs) this.#headersDue.resolve();
-  }
-
-  #generating(): void {
-    if (this.#state === 'generating') return;
-    this.#state = 'generating';
-    this.#stopTimer();
-    this.#headersDue.resolve();
-  }
-
-  #due(ms: number): void {
-    this.#stopTimer();
-    this.#timer = setTimeout(this.#headersDue.resolve, Math.max(0, ms));
-  }
-
-  #stopTimer(): void {
-    clearTimeout(this.#timer);
-  }
-
-  /** Sends comments while nothing is generated. */
-  #comment(commentNow: boolean): void {
-    const comment = () => this.#send(`: waiting (${this.#stage})\n\n`);
-    this.#state = 'commenting';
-    this.#stopTimer();
-    if (!this.#isEvents) return;
-    this.#timer = setInterval(comment, HEARTBEAT_MS);
-    if (commentNow) comment();
-  }
 }

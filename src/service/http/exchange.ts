@@ -117,7 +117,7 @@ export function runJob<K extends Kind>(
   job: JobOf<K>,
   model: ModelEntry,
   isStreamed: boolean,
-  id = exchange.id,
+  id: string,
 ): AsyncIterable<StageEvent | EventOf<K>> {
   const { admitted, request, dependencies, abort } = exchange;
   const isLimited = admitted.deviceOnly || request.headers.has(ROUTE_HEADER);

@@ -78,80 +78,42 @@ type Settle = (used: number) => Promise<void>;
 /** Longest pause between two attempts at a full queue. */
 const MAX_PAUSE_MS = 5000;
 
+/** The jobs of one request. */
+export type JobRun<M extends Meter = Meter> = Awaited<ReturnType<typeof admit<M>>>;
+
 /**
- * The jobs of one request. It follows their stages, knows who serves them and their timings, and charges the
- * key once, however they end.
+ * Admits the jobs of one request. The result follows their stages, knows who serves them and their timings, and
+ * charges the key once, however they end.
+ * @throws ServiceError 404, 429; 400 for an image that the model cannot see
  */
-export class JobRun<M extends Meter = Meter> {
-  readonly exchange: Exchange;
-  readonly model: ModelEntry;
-  readonly meter: M;
-  readonly isStreamed: boolean;
-  readonly #settle: Settle;
-  #timings: Timings | null = null;
+export async function admit<M extends Meter>(exchange: Exchange, admission: Admission<M>) {
+  const { models, admitted, trace, abort } = exchange;
+  const { meter, isStreamed, kind, images: [image] = [], reserved } = admission;
+  const model = await requireModel(models, admission.model, kind, admitted);
+  if (image) await requireVision(models, model, image, admitted);
+  const settle = reserved === null ? async () => {} : await reserve(exchange, reserved);
+  let timings: Timings | null = null;
 
-  /** @throws ServiceError 404, 429; 400 for an image that the model cannot see */
-  static async admit<M extends Meter>(exchange: Exchange, admission: Admission<M>): Promise<JobRun<M>> {
-    const { models, admitted } = exchange;
-    const { model: id, kind, images: [image] = [], reserved } = admission;
-    const model = await requireModel(models, id, kind, admitted);
-    if (image) await requireVision(models, model, image, admitted);
-    const settle = reserved === null ? async () => {} : await reserve(exchange, reserved);
-    return new JobRun(exchange, model, admission, settle);
-  }
-
-  private constructor(exchange: Exchange, model: ModelEntry, admission: Admission<M>, settle: Settle) {
-    this.exchange = exchange;
-    this.model = model;
-    this.meter = admission.meter;
-    this.isStreamed = admission.isStreamed;
-    this.#settle = settle;
-  }
-
-  /**
-   * Runs a job until its last event, or until the sink has enough.
-   * @param options.id its id; default: the request's
-   * @param options.index its place among the request's jobs
-   * @param options.mayWait waits for a place if the queue is full: the reply so far would be lost
-   * @throws ServiceError; the signal's reason when aborted
-   */
-  async run<K extends Kind>(
-    job: JobOf<K>,
-    sink: AnswerSink<EventOf<K>>,
-    { id = this.exchange.id, index = 0, mayWait = false } = {},
-  ): Promise<void> {
-    for (;;) {
-      try {
-        return await this.#runOnce(job, sink, id, index);
-      } catch (error) {
-        // A full queue rejects the job before any event. A server's limit is reported to the client.
-        if (!mayWait || !(error instanceof ServiceError) || !error.wire.isQueueFull) throw error;
-        await delay(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), this.exchange.abort.signal);
-      }
-    }
-  }
-
-  async #runOnce<K extends Kind>(
+  async function runOnce<K extends Kind>(
     job: JobOf<K>,
     sink: AnswerSink<EventOf<K>>,
     id: string,
     index: number,
   ): Promise<void> {
-    const { exchange, model, isStreamed } = this;
-    const { signal } = exchange.abort;
+    const { signal } = abort;
     let stage: Stage | null = null;
     try {
       for await (const event of runJob(exchange, job, model, isStreamed, id)) {
         signal.throwIfAborted();
         if (event.type === 'stage') {
           ({ stage } = event);
-          if (event.servedBy !== undefined) exchange.trace.servedBy = event.servedBy;
+          if (event.servedBy !== undefined) trace.servedBy = event.servedBy;
           if (event.loosened) warn(exchange.warnings, event.loosened);
-          if (stage === 'prefill') this.#begin(index);
+          if (stage === 'prefill') begin(index);
           sink.stage(stage, index);
           continue;
         }
-        this.#note(event, index);
+        note(event, index);
         // Leaving the loop stops the engine.
         if ((await sink.event(event)) === true || event.type === 'done') return;
       }
@@ -159,38 +121,64 @@ export class JobRun<M extends Meter = Meter> {
       throw engineLost();
     } catch (error) {
       // A server may compute the prompt of a request that is aborted before its answer.
-      if (stage === 'sent' && signal.aborted) this.meter.computing(index);
+      if (stage === 'sent' && signal.aborted) meter.computing(index);
       throw error;
     }
   }
 
-  #note(event: JobEvent, index: number): void {
-    this.#begin(index);
+  function note(event: JobEvent, index: number): void {
+    begin(index);
     const fingerprint = fingerprintOf(event);
-    if (fingerprint !== undefined) this.exchange.trace.servedBy = fingerprint;
-    if (event.type === 'done') this.#timings ??= event.timings ?? null;
+    if (fingerprint !== undefined) trace.servedBy = fingerprint;
+    if (event.type === 'done') timings ??= event.timings ?? null;
   }
 
-  #begin(index: number): void {
-    this.exchange.trace.accepted();
-    this.meter.computing(index);
+  function begin(index: number): void {
+    trace.accepted();
+    meter.computing(index);
   }
 
-  /** Timings of the first job that ended, measured by its engine. Until then, timings measured here. */
-  get timings(): Timings {
-    if (this.#timings) return this.#timings;
-    const { queueMs, firstTokenMs } = this.exchange.trace.waits;
-    if (queueMs === null) return {};
-    return firstTokenMs === null ? { queueMs } : { queueMs, prefillMs: firstTokenMs - queueMs };
-  }
-
-  /** Ends the count in flight, and charges the key. Called once, however the jobs end. Never rejects. */
-  async end(): Promise<void> {
-    const { exchange, meter } = this;
-    exchange.leave();
-    exchange.trace.usage(meter.usage);
-    await this.#settle(meter.charged);
-  }
+  return {
+    exchange,
+    model,
+    meter,
+    isStreamed,
+    /**
+     * Runs a job until its last event, or until the sink has enough.
+     * @param options.id its id; default: the request's
+     * @param options.index its place among the request's jobs
+     * @param options.mayWait waits for a place if the queue is full: the reply so far would be lost
+     * @throws ServiceError; the signal's reason when aborted
+     */
+    async run<K extends Kind>(
+      job: JobOf<K>,
+      sink: AnswerSink<EventOf<K>>,
+      { id = exchange.id, index = 0, mayWait = false } = {},
+    ): Promise<void> {
+      for (;;) {
+        try {
+          return await runOnce(job, sink, id, index);
+        } catch (error) {
+          // A full queue rejects the job before any event. A server's limit is reported to the client.
+          if (!mayWait || !(error instanceof ServiceError) || !error.wire.isQueueFull) throw error;
+          await delay(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), abort.signal);
+        }
+      }
+    },
+    /** Timings of the first job that ended, measured by its engine. Until then, timings measured here. */
+    get timings(): Timings {
+      if (timings) return timings;
+      const { queueMs, firstTokenMs } = trace.waits;
+      if (queueMs === null) return {};
+      return firstTokenMs === null ? { queueMs } : { queueMs, prefillMs: firstTokenMs - queueMs };
+    },
+    /** Ends the count in flight, and charges the key. Called once, however the jobs end. Never rejects. */
+    async end(): Promise<void> {
+      exchange.leave();
+      trace.usage(meter.usage);
+      await settle(meter.charged);
+    },
+  };
 }
 
 /** Maximum places of schemas that a warning names. */

@@ -10,7 +10,7 @@ import {
 import { type AnswerFormat, respond } from '../http/answer.ts';
 import { toBase64 } from '../http/base64.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { JobMeter, JobRun } from '../http/job-run.ts';
+import { admit, JobMeter } from '../http/job-run.ts';
 import { dataEvent, EVENT_STREAM } from '../http/response.ts';
 import type { SpeechBody } from './speech-schema.ts';
 
@@ -34,7 +34,7 @@ export async function createSpeech(exchange: Exchange, body: SpeechBody): Promis
   const { input, voice, speed, response_format: named, stream_format: stream, instructions } = body;
   const text = input.toWellFormed();
   const tokens = estimateTokens(text.length);
-  const run = await JobRun.admit(exchange, {
+  const run = await admit(exchange, {
     model: body.model,
     kind: 'speech',
     meter: new JobMeter(tokens),

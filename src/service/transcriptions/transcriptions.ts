@@ -1,7 +1,7 @@
 import { estimateTokens, SOUND_TOKENS_A_SECOND, type TranscriptionEvent, type TranscriptionJob } from '#jobs';
 import { type AnswerFormat, respond } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { JobMeter, JobRun } from '../http/job-run.ts';
+import { admit, JobMeter } from '../http/job-run.ts';
 import { dataEvent, EVENT_STREAM } from '../http/response.ts';
 import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
 
@@ -15,7 +15,7 @@ export async function createTranscription(
 ): Promise<Response> {
   const { readForm } = await import('./transcription-form.ts');
   const { file, model, format: name, job: fields } = await readForm(exchange);
-  const run = await JobRun.admit(exchange, {
+  const run = await admit(exchange, {
     model,
     kind: 'transcription',
     meter: new JobMeter(RESERVED_TOKENS),
