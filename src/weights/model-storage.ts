@@ -10,7 +10,7 @@ import {
 import type { StoredVariant, WeightsOverview } from '#protocol';
 import { Mutex, requestError } from '#base';
 import { isStorageFull, storageFull, unlessFull } from './download/download-errors.ts';
-import { NO_ENTRY, UnfinishedModels, UsageIndex, type UsageEntry } from './usage-index.ts';
+import { NO_ENTRY, unfinishedModels, usageIndex, type UsageEntry } from './usage-index.ts';
 import type { VariantFiles } from './sources/variant-files.ts';
 import type { WeightStore } from './weight-store.ts';
 import { estimateStorage } from './storage-estimate.ts';
@@ -31,17 +31,17 @@ export interface ModelStorageOptions {
 
 /** Manages stored weights by model: which are stored, which may be deleted, and when they were last used. */
 export class ModelStorage {
-  readonly unfinished: UnfinishedModels;
+  readonly unfinished;
   readonly #options: ModelStorageOptions;
-  readonly #index: UsageIndex;
+  readonly #index;
   /** Variants that go at once would each leave a shared file to the other. Files are not named meanwhile. */
   readonly #deleting = new Mutex();
   readonly #variants = new Map<string, { variant: Variant; models: string[] }>();
 
   constructor(options: ModelStorageOptions) {
     this.#options = options;
-    this.#index = new UsageIndex(options.store);
-    this.unfinished = new UnfinishedModels(this.#index, this, this.#deleting);
+    this.#index = usageIndex(options.store);
+    this.unfinished = unfinishedModels(this.#index, this, this.#deleting);
     this.setCatalog(options.catalog);
   }
 

@@ -28,43 +28,43 @@ export const NO_ENTRY: UsageEntry = { models: [], used: 0, files: [], unfinished
  * Names the files of all variants that this app stores, and when each was loaded. Kept beside the weights, so that
  * outdated and unfinished ones are known.
  */
-export class UsageIndex {
-  readonly #store: () => Promise<Pick<WeightStore, 'notes'>>;
-  readonly #writing = new Mutex();
-  /** Reads the index once, and again after a failure: an index that could not be read must not be overwritten. */
-  readonly entries = untilFailure(() => this.#read());
+export function usageIndex(store: () => Promise<Pick<WeightStore, 'notes'>>) {
+  const writing = new Mutex();
 
-  constructor(store: () => Promise<Pick<WeightStore, 'notes'>>) {
-    this.#store = store;
-  }
+  /**
+   * Reads the index once, and again after a failure: an index that could not be read must not be overwritten. A damaged
+   * index counts as empty, as the weights do not depend on it.
+   */
+  const entries = untilFailure(async () => {
+    const index = await (await store()).notes.note(INDEX);
+    const known = Object.entries(parseStored(index, indexSchema) ?? {});
+    return new Map<string, UsageEntry>(
+      known.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])),
+    );
+  });
 
-  /** Changes a variant's entry. Of its files, the path, size and hash are kept. */
-  async update(variant: string, change: Partial<UsageEntry>): Promise<void> {
-    const entries = await this.entries();
-    const { files, ...entry } = { ...(entries.get(variant) ?? NO_ENTRY), ...change };
-    const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
-    entries.set(variant, { ...entry, files: plain });
-    await this.#write();
-  }
-
-  async delete(variant: string): Promise<void> {
-    if ((await this.entries()).delete(variant)) await this.#write();
-  }
-
-  /** Reads the index. A damaged index counts as empty, as the weights do not depend on it. */
-  async #read(): Promise<Map<string, UsageEntry>> {
-    const index = await (await this.#store()).notes.note(INDEX);
-    const entries = Object.entries(parseStored(index, indexSchema) ?? {});
-    return new Map(entries.flatMap(([variant, entry]) => (entry ? [[variant, entry]] : [])));
-  }
-
-  async #write(): Promise<void> {
-    const { notes } = await this.#store();
-    await this.#writing.run(async () => {
-      const text = JSON.stringify(Object.fromEntries(await this.entries()));
+  async function write(): Promise<void> {
+    const { notes } = await store();
+    await writing.run(async () => {
+      const text = JSON.stringify(Object.fromEntries(await entries()));
       await (text === '{}' ? notes.dropNote(INDEX) : notes.keepNote(INDEX, text));
     });
   }
+
+  return {
+    entries,
+    /** Changes a variant's entry. Of its files, the path, size and hash are kept. */
+    async update(variant: string, change: Partial<UsageEntry>): Promise<void> {
+      const known = await entries();
+      const { files, ...entry } = { ...(known.get(variant) ?? NO_ENTRY), ...change };
+      const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
+      known.set(variant, { ...entry, files: plain });
+      await write();
+    },
+    async delete(variant: string): Promise<void> {
+      if ((await entries()).delete(variant)) await write();
+    },
+  };
 }
 
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
@@ -75,51 +75,37 @@ interface Variants {
 }
 
 /** Added models that are not in the list: adding or removing has not ended. They are kept for a week. */
-export class UnfinishedModels {
-  readonly #index: UsageIndex;
-  readonly #storage: Variants;
-  readonly #deleting: Mutex;
+export function unfinishedModels(index: ReturnType<typeof usageIndex>, storage: Variants, deleting: Mutex) {
   /** Names of models that are being added: several times if several calls add one. */
-  readonly #adding: string[] = [];
-
-  constructor(index: UsageIndex, storage: Variants, deleting: Mutex) {
-    this.#index = index;
-    this.#storage = storage;
-    this.#deleting = deleting;
-  }
-
-  has(name: string, entry: UsageEntry | undefined): boolean {
-    return entry?.unfinished === true && !this.#storage.isListed(name);
-  }
-
-  /** Predicts the files of a model with this name, from an interrupted attempt if its total size is equal. */
-  async expected(slug: string, bytes: number): Promise<WeightFile[]> {
-    const entries = [...(await this.#index.entries())];
-    const isAttempt = ([name, entry]: [string, UsageEntry]): boolean =>
-      this.has(name, entry) && name.startsWith(addedVariantName(slug, '')) && weightBytes(entry) === bytes;
-    return entries.find(isAttempt)?.[1].files ?? [{ path: slug, bytes, sha256: 'to be added' }];
-  }
-
-  /** Names the files of a model before any is stored. Until `end()`, nothing deletes them. */
-  async begin(name: string, files: WeightFile[]): Promise<void> {
-    this.#adding.push(name);
-    await this.#deleting.run(() => this.#index.update(name, { used: Date.now(), files, unfinished: true }));
-  }
-
-  isAdding(name: string): boolean {
-    return this.#adding.includes(name);
-  }
-
-  /** Ends adding. @param isKept whether the files of a model that is not in the list stay for a week */
-  async end(name: string, isKept: boolean): Promise<void> {
-    this.#adding.splice(this.#adding.indexOf(name), 1);
-    if (this.#storage.isListed(name)) await this.#index.update(name, { unfinished: false });
-    else if (!isKept && !this.isAdding(name)) await this.#storage.delete(name);
-  }
-
-  async dropExpired(): Promise<void> {
-    const oldest = Date.now() - KEPT_MS;
-    for (const [name, entry] of await this.#index.entries())
-      if (this.has(name, entry) && entry.used < oldest) await this.#storage.delete(name);
-  }
+  const adding: string[] = [];
+  const has = (name: string, entry: UsageEntry | undefined): boolean =>
+    entry?.unfinished === true && !storage.isListed(name);
+  const isAdding = (name: string): boolean => adding.includes(name);
+  return {
+    has,
+    isAdding,
+    /** Predicts the files of a model with this name, from an interrupted attempt if its total size is equal. */
+    async expected(slug: string, bytes: number): Promise<WeightFile[]> {
+      const isAttempt = ([name, entry]: [string, UsageEntry]): boolean =>
+        has(name, entry) && name.startsWith(addedVariantName(slug, '')) && weightBytes(entry) === bytes;
+      const attempt = [...(await index.entries())].find(isAttempt);
+      return attempt?.[1].files ?? [{ path: slug, bytes, sha256: 'to be added' }];
+    },
+    /** Names the files of a model before any is stored. Until `end()`, nothing deletes them. */
+    async begin(name: string, files: WeightFile[]): Promise<void> {
+      adding.push(name);
+      await deleting.run(() => index.update(name, { used: Date.now(), files, unfinished: true }));
+    },
+    /** Ends adding. @param isKept whether the files of a model that is not in the list stay for a week */
+    async end(name: string, isKept: boolean): Promise<void> {
+      adding.splice(adding.indexOf(name), 1);
+      if (storage.isListed(name)) await index.update(name, { unfinished: false });
+      else if (!isKept && !isAdding(name)) await storage.delete(name);
+    },
+    async dropExpired(): Promise<void> {
+      const oldest = Date.now() - KEPT_MS;
+      for (const [name, entry] of await index.entries())
+        if (has(name, entry) && entry.used < oldest) await storage.delete(name);
+    },
+  };
 }

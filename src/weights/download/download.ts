@@ -13,7 +13,7 @@ import {
 } from '#base';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
 import { downloadFailed, sizeDiffers, unavailable, webPage, wrongHash } from './download-errors.ts';
-import { discardPartial, PartialFile } from './partial-file.ts';
+import { discardPartial, openPartial, type PartialFile } from './partial-file.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -51,8 +51,8 @@ export async function download(
   let keptBytes = 0;
   try {
     for (let rounds = 0, sendsRanges = true; rounds < 2; rounds++) {
-      const partial = await PartialFile.open(backend, options.name, file.bytes);
-      const outcome = await new Download(partial, file, options, sendsRanges).run().finally(() => {
+      const partial = await openPartial(backend, options.name, file.bytes);
+      const outcome = await downloadOnce(partial, file, options, sendsRanges).finally(() => {
         keptBytes = partial.storedBytes;
       });
       if (typeof outcome === 'object') return outcome.chunks;
@@ -73,95 +73,72 @@ export async function download(
  */
 type Outcome = { chunks: string[] } | 'mixed' | 'misplaced' | 'wrong';
 
-class Download {
-  readonly #partial: PartialFile;
-  readonly #file: WeightFile;
-  readonly #options: DownloadOptions;
+/** Fetches what is missing of a file, and compares its hash. */
+async function downloadOnce(
+  partial: PartialFile,
+  file: WeightFile,
+  options: DownloadOptions,
+  triesRanges: boolean,
+): Promise<Outcome> {
   /** Bytes that were stored before. */
-  readonly #resumed: number;
-  readonly #stop = new AbortController();
-  readonly #signal: AbortSignal;
+  const resumed = partial.storedBytes;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([options.signal, stop.signal]);
   /** Bytes received of chunks that are not stored yet, by chunk. */
-  readonly #inFlight = new Map<number, number>();
-  readonly #spareBuffers: Bytes[] = [];
-  readonly #mutex = new Mutex();
+  const inFlight = new Map<number, number>();
+  const spareBuffers: Bytes[] = [];
+  const mutex = new Mutex();
   /** Whether to use one connection at a time: until a range has arrived, and after the server has ignored a range. */
-  #isSingle = true;
+  let isSingle = true;
   /** False once the server has answered a range with anything but the range or the whole file. */
-  #sendsRanges: boolean;
-  #hasHiddenRanges = false;
-  #answers = 0;
+  let sendsRanges = triesRanges;
+  let hasHiddenRanges = false;
+  let answers = 0;
   /** Bytes of the last whole answer that ended early: one of equal length is no broken connection. */
-  #endedAt: number | null = null;
-  #hasChanged = false;
-  #reported = 0;
-
-  constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, sendsRanges: boolean) {
-    this.#sendsRanges = sendsRanges;
-    this.#partial = partial;
-    this.#file = file;
-    this.#options = options;
-    this.#resumed = partial.storedBytes;
-    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
-  }
-
-  async run(): Promise<Outcome> {
-    const partial = this.#partial;
-    try {
-      this.#report();
-      // The stored bytes are hashed meanwhile: gigabytes take 10 s and more.
-      await this.#all([partial.hashStored(this.#signal), this.#fetchMissing()]);
-      await partial.hashStored(this.#signal);
-    } finally {
-      await partial.close();
-    }
-    const { sha256, chunks } = await partial.digest();
-    if (sha256 === this.#file.sha256) return { chunks };
-    if (this.#hasHiddenRanges) return 'misplaced';
-    const mayMix = this.#resumed > 0 || this.#hasChanged || (this.#answers > 1 && partial.version === null);
-    return mayMix ? 'mixed' : 'wrong';
-  }
+  let endedAt: number | null = null;
+  let hasChanged = false;
+  let reported = 0;
 
   /** Fetches missing chunks. The first is fetched alone, to find out whether the server supports ranges. */
-  async #fetchMissing(): Promise<void> {
-    const missing = this.#partial.missing();
+  async function fetchMissing(): Promise<void> {
+    const missing = partial.missing();
     const first = missing.next();
     if (first.done) return;
-    await this.#fetchWithRetries(first.value);
+    await fetchWithRetries(first.value);
     const connection = async (): Promise<void> => {
-      for (const index of missing) await this.#fetchWithRetries(index);
+      for (const index of missing) await fetchWithRetries(index);
     };
-    await this.#all(Array.from({ length: CONNECTIONS }, connection));
+    await all(Array.from({ length: CONNECTIONS }, connection));
   }
 
   /** Waits for all of these parts of the download. If one fails, ends the others first. */
-  async #all(parts: Promise<void>[]): Promise<void> {
+  async function all(parts: Promise<void>[]): Promise<void> {
     try {
       await Promise.all(parts);
     } catch (error) {
-      this.#stop.abort(error);
+      stop.abort(error);
       await Promise.allSettled(parts);
       throw error;
     }
   }
 
-  #fetchWithRetries(index: number): Promise<void> {
-    return withRetries(() => this.#fetchChunk(index), {
-      signal: this.#signal,
+  function fetchWithRetries(index: number): Promise<void> {
+    return withRetries(() => fetchChunk(index), {
+      signal,
       // Bytes that arrive and cannot be stored are no progress.
-      arrivedBytes: () => this.#partial.storedBytes - this.#resumed,
+      arrivedBytes: () => partial.storedBytes - resumed,
       isFinal: (error) => error instanceof ServiceError || isQuotaError(error),
-      patienceMs: this.#options.idleTimeoutMs,
+      patienceMs: options.idleTimeoutMs,
     });
   }
 
-  async #fetchChunk(index: number): Promise<void> {
-    if (!this.#isSingle && (await this.#request(index)) === 'stored') return;
-    await this.#mutex.run(async () => {
-      this.#signal.throwIfAborted();
+  async function fetchChunk(index: number): Promise<void> {
+    if (!isSingle && (await request(index)) === 'stored') return;
+    await mutex.run(async () => {
+      signal.throwIfAborted();
       // Another connection may have stored this chunk from a whole file that then broke off: continue with the next.
-      const next = this.#partial.has(index) ? this.#partial.missing().next().value : index;
-      if (next !== undefined) await this.#request(next, true);
+      const next = partial.has(index) ? partial.missing().next().value : index;
+      if (next !== undefined) await request(next, true);
     });
   }
 
@@ -169,38 +146,38 @@ class Download {
    * Requests and stores the rest of a chunk, or all missing chunks if the server ignores the range.
    * @returns `whole` if only the whole file can be requested and nothing was stored, as other connections may be open
    */
-  async #request(index: number, isAlone = false): Promise<'stored' | 'whole'> {
-    if (this.#partial.has(index)) return 'stored';
-    if (!this.#sendsRanges && !isAlone) return 'whole';
+  async function request(index: number, isAlone = false): Promise<'stored' | 'whole'> {
+    if (partial.has(index)) return 'stored';
+    if (!sendsRanges && !isAlone) return 'whole';
     try {
-      return await this.#store(index, isAlone);
+      return await store(index, isAlone);
     } catch (error) {
       const isShort = error instanceof EndedEarlyError && error.received < MIN_RANGE_BYTES;
       if (!isShort && !(error instanceof UnusableRangeError)) throw error;
-      this.#sendsRanges = false;
-      this.#isSingle = true;
-      return isAlone ? this.#store(index, isAlone) : 'whole';
+      sendsRanges = false;
+      isSingle = true;
+      return isAlone ? store(index, isAlone) : 'whole';
     }
   }
 
-  async #store(index: number, isAlone: boolean): Promise<'stored' | 'whole'> {
-    const timeout = new IdleTimeout(this.#signal, this.#options.idleTimeoutMs);
+  async function store(index: number, isAlone: boolean): Promise<'stored' | 'whole'> {
+    const timeout = new IdleTimeout(signal, options.idleTimeoutMs);
     // Read once: another connection may store more of the chunk meanwhile, as a part of the whole file.
-    const from = this.#partial.storedOf(index);
-    const response = await this.#fetch(index, from, timeout);
-    this.#noteVersion(response);
+    const from = partial.storedOf(index);
+    const response = await fetchPart(index, from, timeout);
+    noteVersion(response);
     const isWhole = response.status === 200;
-    this.#hasHiddenRanges ||= !isWhole && !response.headers.get('content-range');
-    if (isWhole || isAlone) this.#isSingle = isWhole;
+    hasHiddenRanges ||= !isWhole && !response.headers.get('content-range');
+    if (isWhole || isAlone) isSingle = isWhole;
     if (isWhole && !isAlone) {
       await response.body?.cancel().catch(() => undefined);
       return 'whole';
     }
-    this.#answers++;
+    answers++;
     const reader = bodyReader(timeout.body(response));
     try {
-      if (isWhole) await this.#storeWhole(reader, response.headers);
-      else await this.#storeRest(reader, index, from);
+      if (isWhole) await storeWhole(reader, response.headers);
+      else await storeRest(reader, index, from);
       return 'stored';
     } finally {
       await reader.close();
@@ -208,14 +185,14 @@ class Download {
   }
 
   /** Requests the rest of a chunk, or the file. @throws as `checkResponse()` */
-  async #fetch(index: number, from: number, timeout: IdleTimeout): Promise<Response> {
-    const { bytes } = this.#file;
+  async function fetchPart(index: number, from: number, timeout: IdleTimeout): Promise<Response> {
+    const { bytes } = file;
     const start = index * CHUNK_BYTES;
-    const rest = { from: start + from, to: start + this.#partial.lengthOf(index) };
-    let range = this.#sendsRanges && rest.to - rest.from < bytes ? rest : null;
+    const rest = { from: start + from, to: start + partial.lengthOf(index) };
+    let range = sendsRanges && rest.to - rest.from < bytes ? rest : null;
     const ask = (): Promise<Response> =>
       timeout.during(
-        reach(this.#options.url, {
+        reach(options.url, {
           signal: timeout.signal,
           // The HTTP cache must not keep a second copy.
           cache: 'no-store',
@@ -223,13 +200,13 @@ class Download {
         }),
       );
     const response = await ask().catch((error: unknown) => {
-      if (!range || !this.#isSingle || !(error instanceof UnreachableError)) throw error;
+      if (!range || !isSingle || !(error instanceof UnreachableError)) throw error;
       // Chromium rejects a compressed answer to a range as if there were none.
       range = null;
       return ask();
     });
     try {
-      checkResponse(this.#file, response, range);
+      checkResponse(file, response, range);
     } catch (error) {
       await response.body?.cancel().catch(() => undefined);
       throw error;
@@ -242,64 +219,63 @@ class Download {
    * request and does not reuse its connection.
    * @throws UnusableRangeError if the body is longer than the range that was requested
    */
-  async #storeRest(reader: BodyReader, index: number, from: number): Promise<void> {
-    await this.#withBuffer(index, async (bytes) => {
-      if (from > 0) bytes.set(await this.#partial.readStart(index));
-      await this.#receive(reader, index, { bytes, from });
+  async function storeRest(reader: BodyReader, index: number, from: number): Promise<void> {
+    await withBuffer(index, async (bytes) => {
+      if (from > 0) bytes.set(await partial.readStart(index));
+      await receive(reader, index, { bytes, from });
       if (!(await reader.ended().catch(() => true))) throw new UnusableRangeError();
-      await this.#partial.store(index, bytes, this.#signal);
+      await partial.store(index, bytes, signal);
     });
   }
 
   /** Stores the missing chunks of a whole file. Stops reading after the last of them. */
-  async #storeWhole(reader: BodyReader, headers: Headers): Promise<void> {
-    const { chunkCount } = this.#partial;
-    const last = [...this.#partial.missing()].at(-1) ?? 0;
+  async function storeWhole(reader: BodyReader, headers: Headers): Promise<void> {
+    const { chunkCount } = partial;
+    const last = [...partial.missing()].at(-1) ?? 0;
     try {
       for (let at = 0; at <= last; at++)
-        await this.#withBuffer(at, async (bytes) => {
-          await this.#receive(reader, at, { bytes, from: 0 });
-          await this.#partial.store(at, bytes, this.#signal);
+        await withBuffer(at, async (bytes) => {
+          await receive(reader, at, { bytes, from: 0 });
+          await partial.store(at, bytes, signal);
         });
     } catch (error) {
       const received = error instanceof EndedEarlyError ? error.received : null;
-      const isWhole = headers.get('content-length') === String(received) || this.#endedAt === received;
-      if (received !== null && isWhole) throw sizeDiffers(this.#file, `has ${received} bytes`);
-      this.#endedAt = received;
+      const isWhole = headers.get('content-length') === String(received) || endedAt === received;
+      if (received !== null && isWhole) throw sizeDiffers(file, `has ${received} bytes`);
+      endedAt = received;
       const hasBroken = received !== null || error instanceof TypeError;
       throw hasBroken && chunkCount > 1 ? new ConnectionError(NOT_RESUMABLE, { cause: error }) : error;
     }
-    if (last === chunkCount - 1 && !(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
+    if (last === chunkCount - 1 && !(await reader.ended())) throw sizeDiffers(file, 'is longer');
   }
 
   /**
    * Notes another `etag` or `last-modified`. The stored bytes stay: servers of one host differ in them, and a new
    * deployment changes them. Only the hash decides.
    */
-  #noteVersion({ headers }: Response): void {
+  function noteVersion({ headers }: Response): void {
     const version = headers.get('etag') ?? headers.get('last-modified');
-    this.#partial.version ??= version;
-    this.#hasChanged ||= version !== null && version !== this.#partial.version;
+    partial.version ??= version;
+    hasChanged ||= version !== null && version !== partial.version;
   }
 
-  async #withBuffer<T>(index: number, use: (bytes: Bytes) => Promise<T>): Promise<T> {
+  async function withBuffer<T>(index: number, use: (bytes: Bytes) => Promise<T>): Promise<T> {
     // Reused, as browsers collect large buffers late.
-    const buffer = this.#spareBuffers.pop() ?? new Uint8Array(Math.min(CHUNK_BYTES, this.#file.bytes));
+    const buffer = spareBuffers.pop() ?? new Uint8Array(Math.min(CHUNK_BYTES, file.bytes));
     try {
-      return await use(buffer.subarray(0, this.#partial.lengthOf(index)));
+      return await use(buffer.subarray(0, partial.lengthOf(index)));
     } finally {
-      this.#spareBuffers.push(buffer);
-      this.#report();
+      spareBuffers.push(buffer);
+      report();
     }
   }
 
   /** Fills `bytes` from `from` on. If the connection breaks, stores what has arrived. */
-  async #receive(
+  async function receive(
     reader: BodyReader,
     index: number,
     { bytes, from }: { bytes: Bytes; from: number },
   ): Promise<void> {
-    const partial = this.#partial;
     let received = from;
     try {
       while (received < bytes.length) {
@@ -307,25 +283,38 @@ class Download {
         bytes.set(part, received);
         received += part.length;
         if (received <= partial.storedOf(index)) continue;
-        this.#inFlight.set(index, received);
-        this.#report();
+        inFlight.set(index, received);
+        report();
       }
     } catch (error) {
       await partial.storeStart(index, bytes.subarray(0, received)).catch(() => undefined);
       throw error;
     } finally {
-      this.#inFlight.delete(index);
+      inFlight.delete(index);
     }
   }
 
   /** Reports progress, which never goes back although stored bytes may be discarded. */
-  #report(): void {
-    let bytes = this.#partial.storedBytes;
-    for (const [index, received] of this.#inFlight)
-      bytes += Math.max(0, received - this.#partial.storedOf(index));
-    this.#reported = Math.max(this.#reported, Math.min(bytes, this.#file.bytes));
-    this.#options.onProgress(this.#reported);
+  function report(): void {
+    let bytes = partial.storedBytes;
+    for (const [index, received] of inFlight) bytes += Math.max(0, received - partial.storedOf(index));
+    reported = Math.max(reported, Math.min(bytes, file.bytes));
+    options.onProgress(reported);
   }
+
+  try {
+    report();
+    // The stored bytes are hashed meanwhile: gigabytes take 10 s and more.
+    await all([partial.hashStored(signal), fetchMissing()]);
+    await partial.hashStored(signal);
+  } finally {
+    await partial.close();
+  }
+  const { sha256, chunks } = await partial.digest();
+  if (sha256 === file.sha256) return { chunks };
+  if (hasHiddenRanges) return 'misplaced';
+  const mayMix = resumed > 0 || hasChanged || (answers > 1 && partial.version === null);
+  return mayMix ? 'mixed' : 'wrong';
 }
 
 /** Range of bytes; `to` is exclusive. */

@@ -10,7 +10,7 @@ import {
   readSmallFile,
   type StorageBackend,
 } from '../backends/storage-backend.ts';
-import { type Digest, FileHash } from '../integrity/integrity-record.ts';
+import { type Digest, startHash } from '../integrity/integrity-record.ts';
 import { wrongHash } from './download-errors.ts';
 
 const chunkIndex = z.int().nonnegative();
@@ -50,151 +50,118 @@ export const checkpointBytes = ({ chunks, parts }: DownloadCheckpoint, bytes: nu
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-interface PartialFileParts {
-  backend: StorageBackend;
-  name: string;
-  bytes: number;
-  writer: BackendWriter;
-  hash: FileHash;
-  checkpoint: DownloadCheckpoint | null;
-}
-
 /** A partially stored file. Chunks are stored in any order, listed in a checkpoint, and hashed in file order. */
-export class PartialFile {
-  readonly chunkCount: number;
-  /** The file's version on the server; null if unknown. */
-  version: string | null;
-  readonly #parts: PartialFileParts;
-  readonly #stored = new Set<number>();
+export type PartialFile = Awaited<ReturnType<typeof openPartial>>;
+
+/** Opens a file and resumes from its checkpoint. Without a checkpoint, existing bytes are dropped. */
+export async function openPartial(backend: StorageBackend, name: string, bytes: number) {
+  const before = await readCheckpoint(backend, name, bytes);
+  if (!before) await discardPartial(backend, name);
+  const writer = await backend.write(name);
+  try {
+    await writer.resize(bytes);
+  } catch (error) {
+    await writer.close();
+    if (!before) await discardPartial(backend, name);
+    throw error;
+  }
+  const hash = await startHash();
+  const chunkCount = Math.ceil(bytes / CHUNK_BYTES);
+  const stored = new Set(before?.chunks);
   /** Number of bytes at the start of chunks that are not stored as a whole. */
-  readonly #starts: Map<number, number>;
-  readonly #hashing = new Mutex();
+  const starts = new Map(before?.parts.filter(([index]) => !stored.has(index)));
+  const hashing = new Mutex();
   /** Two connections may receive the same chunk: one of them as a part of the whole file. */
-  readonly #writing = new Mutex();
-  readonly #saving = new Mutex();
+  const writing = new Mutex();
+  const saving = new Mutex();
   /** Kept open: Chromium sometimes never opens a file that was just closed. */
-  #checkpointWriter: BackendWriter | null = null;
+  let checkpointWriter: BackendWriter | null = null;
 
-  /** Opens a file and resumes from its checkpoint. Without a checkpoint, existing bytes are dropped. */
-  static async open(backend: StorageBackend, name: string, bytes: number): Promise<PartialFile> {
-    const checkpoint = await readCheckpoint(backend, name, bytes);
-    if (!checkpoint) await discardPartial(backend, name);
-    const writer = await backend.write(name);
-    try {
-      await writer.resize(bytes);
-    } catch (error) {
-      await writer.close();
-      if (!checkpoint) await discardPartial(backend, name);
-      throw error;
-    }
-    return new PartialFile({ backend, name, bytes, writer, hash: await FileHash.create(), checkpoint });
-  }
-
-  private constructor(parts: PartialFileParts) {
-    this.#parts = parts;
-    this.chunkCount = Math.ceil(parts.bytes / CHUNK_BYTES);
-    this.version = parts.checkpoint?.version ?? null;
-    this.#starts = new Map(parts.checkpoint?.parts);
-    for (const index of parts.checkpoint?.chunks ?? []) this.#add(index);
-  }
-
-  has(index: number): boolean {
-    return this.#stored.has(index);
-  }
-
-  /** Iterates missing chunks. Evaluated lazily, so that several connections can share the iterator. */
-  *missing(): Generator<number, void, undefined> {
-    for (let index = 0; index < this.chunkCount; index++) if (!this.has(index)) yield index;
-  }
-
-  lengthOf(index: number): number {
-    return lengthOf(index, this.#parts.bytes);
-  }
-
+  const has = (index: number): boolean => stored.has(index);
+  /** Number of bytes of a whole chunk. */
+  const chunkLength = (index: number): number => lengthOf(index, bytes);
   /** Number of stored bytes of a chunk. */
-  storedOf(index: number): number {
-    return this.has(index) ? this.lengthOf(index) : (this.#starts.get(index) ?? 0);
-  }
+  const storedOf = (index: number): number => (has(index) ? chunkLength(index) : (starts.get(index) ?? 0));
+  const checkpoint = (): DownloadCheckpoint => ({
+    version: partial.version,
+    chunks: [...stored],
+    parts: [...starts],
+  });
 
-  get storedBytes(): number {
-    return checkpointBytes(this.#checkpoint(), this.#parts.bytes);
-  }
-
-  async store(index: number, bytes: Bytes, signal: AbortSignal): Promise<void> {
-    const isNew = await this.#writing.run(async () => {
-      // The stored bytes are those that are hashed.
-      if (this.has(index)) return false;
-      await this.#parts.writer.write(bytes, index * CHUNK_BYTES);
-      this.#add(index);
-      return true;
-    });
-    if (!isNew) return;
-    // A chunk after those being hashed is read back when its turn comes.
-    if (this.#parts.hash.next === index) await this.hashStored(signal, { index, bytes });
-    if (this.chunkCount === 1) return;
-    await this.#parts.writer.flush();
-    await this.#saving.run(() => this.#saveCheckpoint());
-  }
-
-  /** Stores the first bytes of a chunk whose connection broke. */
-  async storeStart(index: number, bytes: Bytes): Promise<void> {
-    await this.#writing.run(async () => {
-      if (bytes.length <= this.storedOf(index)) return;
-      await this.#parts.writer.write(bytes, index * CHUNK_BYTES);
-      this.#starts.set(index, bytes.length);
-    });
-    await this.#parts.writer.flush();
-    await this.#saving.run(() => this.#saveCheckpoint());
-  }
-
-  /** Reads the stored bytes of a chunk. */
-  readStart(index: number): Promise<Bytes> {
-    return this.#parts.writer.read(index * CHUNK_BYTES, this.storedOf(index));
+  async function saveCheckpoint(): Promise<void> {
+    checkpointWriter ??= await backend.write(checkpointName(name));
+    await overwrite(checkpointWriter, JSON.stringify(checkpoint()));
   }
 
   /** Hashes stored chunks up to the first gap. Chunks other than `arrived` are read back. */
-  hashStored(signal: AbortSignal, arrived?: { index: number; bytes: Bytes }): Promise<void> {
-    const { hash, writer } = this.#parts;
-    return this.#hashing.run(async () => {
-      for (let next = hash.next; this.has(next); next = hash.next) {
+  function hashStored(signal: AbortSignal, arrived?: { index: number; bytes: Bytes }): Promise<void> {
+    return hashing.run(async () => {
+      for (let next = hash.next; has(next); next = hash.next) {
         signal.throwIfAborted();
         const early = arrived?.index !== next;
-        await hash.add(early ? await writer.read(next * CHUNK_BYTES, this.lengthOf(next)) : arrived.bytes);
+        await hash.add(early ? await writer.read(next * CHUNK_BYTES, chunkLength(next)) : arrived.bytes);
       }
     });
   }
 
-  /** Returns the file's digest, once all chunks are stored and hashed. */
-  digest(): Promise<Digest> {
-    return this.#parts.hash.digest();
-  }
-
-  /** Closes the file. Stored chunks remain, so that it can be resumed. */
-  async close(): Promise<void> {
-    const last = async () => this.#stored.size < this.chunkCount && this.#saveCheckpoint();
-    try {
-      await this.#parts.writer.close();
-      await this.#saving.run(last).catch(() => undefined);
-    } finally {
-      // Also if the first fails, as in a full storage: an open file can be opened by nobody else.
-      await this.#checkpointWriter?.close();
-    }
-  }
-
-  #add(index: number): void {
-    this.#stored.add(index);
-    this.#starts.delete(index);
-  }
-
-  #checkpoint(): DownloadCheckpoint {
-    return { version: this.version, chunks: [...this.#stored], parts: [...this.#starts] };
-  }
-
-  async #saveCheckpoint(): Promise<void> {
-    const { backend, name } = this.#parts;
-    this.#checkpointWriter ??= await backend.write(checkpointName(name));
-    await overwrite(this.#checkpointWriter, JSON.stringify(this.#checkpoint()));
-  }
+  const partial = {
+    chunkCount,
+    /** The file's version on the server; null if unknown. */
+    version: before?.version ?? null,
+    has,
+    lengthOf: chunkLength,
+    storedOf,
+    hashStored,
+    /** Iterates missing chunks. Evaluated lazily, so that several connections can share the iterator. */
+    *missing(): Generator<number, void, undefined> {
+      for (let index = 0; index < chunkCount; index++) if (!has(index)) yield index;
+    },
+    get storedBytes(): number {
+      return checkpointBytes(checkpoint(), bytes);
+    },
+    async store(index: number, chunk: Bytes, signal: AbortSignal): Promise<void> {
+      const isNew = await writing.run(async () => {
+        // The stored bytes are those that are hashed.
+        if (has(index)) return false;
+        await writer.write(chunk, index * CHUNK_BYTES);
+        stored.add(index);
+        starts.delete(index);
+        return true;
+      });
+      if (!isNew) return;
+      // A chunk after those being hashed is read back when its turn comes.
+      if (hash.next === index) await hashStored(signal, { index, bytes: chunk });
+      if (chunkCount === 1) return;
+      await writer.flush();
+      await saving.run(saveCheckpoint);
+    },
+    /** Stores the first bytes of a chunk whose connection broke. */
+    async storeStart(index: number, start: Bytes): Promise<void> {
+      await writing.run(async () => {
+        if (start.length <= storedOf(index)) return;
+        await writer.write(start, index * CHUNK_BYTES);
+        starts.set(index, start.length);
+      });
+      await writer.flush();
+      await saving.run(saveCheckpoint);
+    },
+    /** Reads the stored bytes of a chunk. */
+    readStart: (index: number): Promise<Bytes> => writer.read(index * CHUNK_BYTES, storedOf(index)),
+    /** Returns the file's digest, once all chunks are stored and hashed. */
+    digest: (): Promise<Digest> => hash.digest(),
+    /** Closes the file. Stored chunks remain, so that it can be resumed. */
+    async close(): Promise<void> {
+      const last = async () => stored.size < chunkCount && saveCheckpoint();
+      try {
+        await writer.close();
+        await saving.run(last).catch(() => undefined);
+      } finally {
+        // Also if the first fails, as in a full storage: an open file can be opened by nobody else.
+        await checkpointWriter?.close();
+      }
+    },
+  };
+  return partial;
 }
 
 export async function discardPartial(backend: StorageBackend, name: string): Promise<void> {
@@ -212,7 +179,7 @@ export async function copyBlob(
   blob: Blob,
   { signal, onProgress }: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
 ): Promise<void> {
-  const partial = await PartialFile.open(backend, sha256, bytes);
+  const partial = await openPartial(backend, sha256, bytes);
   try {
     await partial.hashStored(signal);
     for (const index of partial.missing()) {

@@ -1,4 +1,4 @@
-import { createSHA256, type IHasher } from 'hash-wasm';
+import { createSHA256 } from 'hash-wasm';
 
 import { z } from '#base/full-zod';
 import { CHUNK_BYTES, parseStored, readChunk } from '../backends/storage-backend.ts';
@@ -10,36 +10,30 @@ export interface Digest {
   chunks: string[];
 }
 
-/** Computes the SHA-256 of a file and of each of its chunks, added in order: 100 MB in about 0.25 s. */
-export class FileHash {
-  readonly #hasher: IHasher;
-  readonly #chunks: Promise<string>[] = [];
-
-  /** Creates a hash in WASM, as WebCrypto requires all bytes at once. */
-  static async create(): Promise<FileHash> {
-    return new FileHash((await createSHA256()).init());
-  }
-
-  private constructor(hasher: IHasher) {
-    this.#hasher = hasher;
-  }
-
-  /** Index of the chunk to add next. */
-  get next(): number {
-    return this.#chunks.length;
-  }
-
-  /** Adds a chunk. Its buffer may be reused once the promise resolves. */
-  async add(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
-    const chunkHash = sha256(chunk);
-    this.#chunks.push(chunkHash);
-    this.#hasher.update(chunk);
-    await chunkHash;
-  }
-
-  async digest(): Promise<Digest> {
-    return { sha256: this.#hasher.digest('hex'), chunks: await Promise.all(this.#chunks) };
-  }
+/**
+ * Computes the SHA-256 of a file and of each of its chunks, added in order: 100 MB in about 0.25 s. It runs in WASM, as
+ * WebCrypto requires all bytes at once.
+ */
+export async function startHash() {
+  const hasher = (await createSHA256()).init();
+  const chunks: Promise<string>[] = [];
+  return {
+    /** Index of the chunk to add next. */
+    get next(): number {
+      return chunks.length;
+    },
+    /** Adds a chunk. Its buffer may be reused once the promise resolves. */
+    async add(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
+      const chunkHash = sha256(chunk);
+      chunks.push(chunkHash);
+      hasher.update(chunk);
+      await chunkHash;
+    },
+    digest: async (): Promise<Digest> => ({
+      sha256: hasher.digest('hex'),
+      chunks: await Promise.all(chunks),
+    }),
+  };
 }
 
 /** Hashes a blob chunk by chunk, so that a model is never in memory as a whole. */
@@ -48,7 +42,7 @@ export async function hashBlob(
   signal?: AbortSignal,
   onProgress?: (hashedBytes: number) => void,
 ): Promise<Digest> {
-  const hash = await FileHash.create();
+  const hash = await startHash();
   while (hash.next * CHUNK_BYTES < blob.size) {
     signal?.throwIfAborted();
     onProgress?.(hash.next * CHUNK_BYTES);

@@ -38,11 +38,11 @@ export class VariantFiles {
   readonly #modelsUrl: string;
   readonly #hub: string | null;
   /** The site's manifest, cached for this worker's lifetime. A failed request is retried after a while. */
-  readonly #manifest = new CachedAnswer(() => this.#readManifest(), {
+  readonly #manifest = cachedAnswer(() => this.#readManifest(), {
     holdMs: Number.POSITIVE_INFINITY,
     withinMs: MANIFEST_TIMEOUT_MS,
   });
-  readonly #probe = new CachedAnswer(() => this.#askHub(), {
+  readonly #probe = cachedAnswer(() => this.#askHub(), {
     holdMs: PROBE_HOLDS_MS,
     withinMs: PROBE_TIMEOUT_MS,
   });
@@ -212,43 +212,36 @@ const noteName = ({ name, hub }: Variant): string =>
 /** How long a failure is cached if nobody asks again, in milliseconds. */
 const FAILURE_HOLDS_MS = 60_000;
 
-/** Caches a server's answer for a time. Null stands for a failure. */
-class CachedAnswer<T> {
-  readonly #ask: () => Promise<T | null>;
-  readonly #holdMs: number;
-  readonly #withinMs: number;
+/**
+ * Caches a server's answer for a time. Null stands for a failure.
+ * @param ask requests the answer; never rejects
+ * @param times `holdMs`: how long an answer is cached; `withinMs`: time limit of `get()`, after which the request
+ *   counts as failed, but a later answer is used by the next call
+ */
+function cachedAnswer<T>(
+  ask: () => Promise<T | null>,
+  { holdMs, withinMs }: { holdMs: number; withinMs: number },
+) {
   /** `failed` is null before the answer. */
-  #last: { at: number; answer: Promise<T | null>; failed: boolean | null } | null = null;
+  let last: { at: number; answer: Promise<T | null>; failed: boolean | null } | null = null;
 
-  /**
-   * @param ask requests the answer; never rejects
-   * @param times `holdMs`: how long an answer is cached; `withinMs`: time limit of `get()`, after which the request
-   *   counts as failed, but a later answer is used by the next call
-   */
-  constructor(ask: () => Promise<T | null>, { holdMs, withinMs }: { holdMs: number; withinMs: number }) {
-    this.#ask = ask;
-    this.#holdMs = holdMs;
-    this.#withinMs = withinMs;
-  }
-
-  async get(): Promise<T | null> {
-    const now = performance.now();
-    const last = this.#last;
-    const isHeld = last && now - last.at <= (last.failed ? FAILURE_HOLDS_MS : this.#holdMs);
-    const { at, answer } = isHeld ? last : this.#begin(now);
-    return withTimeout(answer, at + this.#withinMs - now);
-  }
-
-  /** Drops a cached failure, and a request that is too late, so that the next call asks again. */
-  dropFailure(): void {
-    const last = this.#last;
-    if (last && (last.failed ?? performance.now() - last.at >= this.#withinMs)) this.#last = null;
-  }
-
-  #begin(at: number) {
-    const request = { at, answer: this.#ask(), failed: null as boolean | null };
-    this.#last = request;
+  function begin(at: number) {
+    const request = { at, answer: ask(), failed: null as boolean | null };
+    last = request;
     void request.answer.then((answer) => (request.failed = answer === null));
     return request;
   }
+
+  return {
+    async get(): Promise<T | null> {
+      const now = performance.now();
+      const held = last && now - last.at <= (last.failed ? FAILURE_HOLDS_MS : holdMs) ? last : begin(now);
+      const { at, answer } = held;
+      return withTimeout(answer, at + withinMs - now);
+    },
+    /** Drops a cached failure, and a request that is too late, so that the next call asks again. */
+    dropFailure(): void {
+      if (last && (last.failed ?? performance.now() - last.at >= withinMs)) last = null;
+    },
+  };
 }
