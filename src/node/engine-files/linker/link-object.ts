@@ -41,7 +41,7 @@ export function linkObject(
   parts: Readonly<Record<string, (body: Uint8Array) => Uint8Array>> = {},
   check: (bodyOf: (name: string) => Uint8Array) => void = () => undefined,
 ): Uint8Array {
-  const target = new Target(module, names);
+  const target = openTarget(module, names);
   check((name) => target.bodyOf(name));
   const kernels = readObject(object);
   const firstOwn = kernels.functionImports.length;
@@ -86,111 +86,88 @@ const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =
   a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
 
 /** The module that an object is linked into. Indexes of functions count its imports first. */
-class Target {
-  readonly #module: Uint8Array;
-  readonly #names: FunctionNames;
-  readonly #sections;
-  readonly #imports: number;
-  readonly #importedGlobals: number;
-  readonly #types: Uint8Array[];
-  readonly #functionTypes: number[];
-  readonly #bodies: Uint8Array[];
+function openTarget(module: Uint8Array, names: FunctionNames) {
+  const sections = sectionsOf(module);
+  const imports = readImports(sectionOf(sections, SECTION.import));
+  const importedFunctions = imports.filter(({ kind }) => kind === KIND.function).length;
+  const importedGlobals = imports.filter(({ kind }) => kind === KIND.global).length;
+  const types = readTypes(sectionOf(sections, SECTION.type));
+  const functionTypes = readNumbers(sectionOf(sections, SECTION.function));
+  const bodies = readBodies(sectionOf(sections, SECTION.code)).map(({ code }) => code);
   /** Numbers of the globals that are added, by their names. */
-  readonly #added = new Map<string, number>();
-
-  constructor(module: Uint8Array, names: FunctionNames) {
-    this.#module = module;
-    this.#names = names;
-    this.#sections = sectionsOf(module);
-    const imports = readImports(sectionOf(this.#sections, SECTION.import));
-    this.#imports = imports.filter(({ kind }) => kind === KIND.function).length;
-    this.#importedGlobals = imports.filter(({ kind }) => kind === KIND.global).length;
-    this.#types = readTypes(sectionOf(this.#sections, SECTION.type));
-    this.#functionTypes = readNumbers(sectionOf(this.#sections, SECTION.function));
-    this.#bodies = readBodies(sectionOf(this.#sections, SECTION.code)).map(({ code }) => code);
-  }
-
-  /** @param type signature, by which functions of one name differ */
-  indexOf(name: string, type: Uint8Array | undefined): number {
-    const named = this.#indexesOf(name);
-    const found = named.filter((index) =>
-      isSame(this.#types[this.#functionTypes[index - this.#imports] ?? -1], type),
-    );
-    if (found[0] !== undefined && found.length === 1) return found[0];
-    throw new Error(
-      named.length === 1
-        ? `The function ${name} has another signature.`
-        : `The module has ${named.length} functions called ${name}, not 1.`,
-    );
-  }
-
-  /** Code of the first function of this name. */
-  bodyOf(name: string): Uint8Array {
-    return this.#bodies[(this.#indexesOf(name)[0] ?? -1) - this.#imports] ?? new Uint8Array();
-  }
-
-  #indexesOf(name: string): number[] {
-    return [...this.#names].flatMap(([index, each]) => (each === name ? [index] : []));
-  }
-
-  typeIndex(type: Uint8Array | undefined): number {
-    if (!type) throw new Error('The object uses a signature that it does not have.');
-    const found = this.#types.findIndex((each) => isSame(each, type));
-    return found < 0 ? this.#types.push(type) - 1 : found;
-  }
+  const added = new Map<string, number>();
+  const globals = (): WasmReader => new WasmReader(sectionOf(sections, SECTION.global));
+  const indexesOf = (name: string): number[] =>
+    [...names].flatMap(([index, each]) => (each === name ? [index] : []));
 
   /** @returns the index of a new function */
-  add(type: number, body: Uint8Array = new Uint8Array()): number {
-    this.#functionTypes.push(type);
-    return this.#imports + this.#bodies.push(body) - 1;
+  function add(type: number, body: Uint8Array = new Uint8Array()): number {
+    functionTypes.push(type);
+    return importedFunctions + bodies.push(body) - 1;
   }
 
-  copy(index: number, change = (body: Uint8Array): Uint8Array => body): number {
-    const own = index - this.#imports;
-    return this.add(this.#functionTypes[own] ?? -1, change(this.#bodies[own] ?? new Uint8Array()));
+  function withAddedGlobals(): Uint8Array {
+    const reader = globals();
+    const count = leb(reader.number() + added.size);
+    return joined([count, reader.rest(), ...Array.from(added, () => NEW_GLOBAL)]);
   }
 
-  setBody(index: number, code: Uint8Array): void {
-    this.#bodies[index - this.#imports] = code;
-  }
-
-  /** @throws Error when the module's first own global cannot be the stack pointer */
-  stackPointer(): number {
-    const reader = this.#globals();
-    reader.number();
-    reader.byte();
-    if (reader.byte() !== MUTABLE) throw new Error('The first global is not the stack pointer.');
-    return this.#importedGlobals;
-  }
-
-  /** @returns the index of a global that is added at its first use */
-  globalOf(name: string): number {
-    const number = this.#added.get(name) ?? this.#added.size;
-    this.#added.set(name, number);
-    return this.#importedGlobals + this.#globals().number() + number;
-  }
-
-  #globals(): WasmReader {
-    return new WasmReader(sectionOf(this.#sections, SECTION.global));
-  }
-
-  #withAddedGlobals(): Uint8Array {
-    const reader = this.#globals();
-    const count = leb(reader.number() + this.#added.size);
-    const added = Array.from({ length: this.#added.size }, () => NEW_GLOBAL);
-    return joined([count, reader.rest(), ...added]);
-  }
-
-  write(): Uint8Array {
-    return writeModule(
-      this.#module,
-      this.#sections.filter(({ id }) => id !== SECTION.custom),
-      new Map([
-        [SECTION.type, writeList(this.#types)],
-        [SECTION.function, writeList(this.#functionTypes.map(leb))],
-        [SECTION.global, this.#withAddedGlobals()],
-        [SECTION.code, writeList(this.#bodies.map((code) => joined([leb(code.length), code])))],
-      ]),
-    );
-  }
+  return {
+    /** @param type signature, by which functions of one name differ */
+    indexOf(name: string, type: Uint8Array | undefined): number {
+      const named = indexesOf(name);
+      const found = named.filter((index) =>
+        isSame(types[functionTypes[index - importedFunctions] ?? -1], type),
+      );
+      if (found[0] !== undefined && found.length === 1) return found[0];
+      throw new Error(
+        named.length === 1
+          ? `The function ${name} has another signature.`
+          : `The module has ${named.length} functions called ${name}, not 1.`,
+      );
+    },
+    /** Code of the first function of this name. */
+    bodyOf(name: string): Uint8Array {
+      return bodies[(indexesOf(name)[0] ?? -1) - importedFunctions] ?? new Uint8Array();
+    },
+    typeIndex(type: Uint8Array | undefined): number {
+      if (!type) throw new Error('The object uses a signature that it does not have.');
+      const found = types.findIndex((each) => isSame(each, type));
+      return found < 0 ? types.push(type) - 1 : found;
+    },
+    add,
+    copy(index: number, change = (body: Uint8Array): Uint8Array => body): number {
+      const own = index - importedFunctions;
+      return add(functionTypes[own] ?? -1, change(bodies[own] ?? new Uint8Array()));
+    },
+    setBody(index: number, code: Uint8Array): void {
+      bodies[index - importedFunctions] = code;
+    },
+    /** @throws Error when the module's first own global cannot be the stack pointer */
+    stackPointer(): number {
+      const reader = globals();
+      reader.number();
+      reader.byte();
+      if (reader.byte() !== MUTABLE) throw new Error('The first global is not the stack pointer.');
+      return importedGlobals;
+    },
+    /** @returns the index of a global that is added at its first use */
+    globalOf(name: string): number {
+      const number = added.get(name) ?? added.size;
+      added.set(name, number);
+      return importedGlobals + globals().number() + number;
+    },
+    write(): Uint8Array {
+      return writeModule(
+        module,
+        sections.filter(({ id }) => id !== SECTION.custom),
+        new Map([
+          [SECTION.type, writeList(types)],
+          [SECTION.function, writeList(functionTypes.map(leb))],
+          [SECTION.global, withAddedGlobals()],
+          [SECTION.code, writeList(bodies.map((code) => joined([leb(code.length), code])))],
+        ]),
+      );
+    },
+  };
 }

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { type PackageFile, Packages } from '../../../../../src/node/cli/pull/packages.ts';
+import { type PackageFile, packageStore } from '../../../../../src/node/cli/pull/packages.ts';
 import { Progress } from '../../../../../src/node/cli/progress.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
@@ -21,7 +21,7 @@ let registry: Server;
 let tarball: Buffer;
 let asked: (string | undefined)[];
 let isEndless: boolean;
-let packages: Packages;
+let packages: ReturnType<typeof packageStore>;
 let file: PackageFile;
 
 const hash = (content: Buffer, algorithm: string): Buffer => createHash(algorithm).update(content).digest();
@@ -57,7 +57,7 @@ beforeEach(async () => {
   vi.stubEnv('NO_PROXY', '127.0.0.1');
   vi.stubEnv('CI', undefined);
   const progress = new Progress({ write: () => undefined });
-  packages = new Packages(join(base, 'packages'), progress, new AbortController().signal);
+  packages = packageStore(join(base, 'packages'), progress, new AbortController().signal);
   file = {
     registry: 'npm',
     name: 'tiny-voices',

