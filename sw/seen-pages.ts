@@ -18,83 +18,52 @@ const PARTS = new Set(['script', 'style', 'font', 'image', 'manifest', 'worker',
 /**
  * Pages that a server renders, and the files that they load: they come from the network, and the last answer
  * is stored for use without one.
+ * @param onServed receives the client of each page that came from the network
  */
-export class SeenPages {
-  readonly #files: BuildFiles;
-  readonly #offlinePage: string | undefined;
-  /** Receives the client of each page that came from the network. */
-  readonly #onServed: (clientId: string, response: Response) => void;
+export function seenPages(
+  { offlinePage }: NetworkFirst,
+  files: BuildFiles,
+  onServed: (clientId: string, response: Response) => void,
+) {
   /** Parts of pages that were stored since this worker started: their content rarely changes. */
-  readonly #storedParts = new Set<string>();
-
-  constructor(
-    { offlinePage }: NetworkFirst,
-    files: BuildFiles,
-    onServed: (clientId: string, response: Response) => void,
-  ) {
-    this.#onServed = onServed;
-    this.#files = files;
-    this.#offlinePage = offlinePage;
-  }
-
-  /** Answers a page, or a file of one that the build does not list. Undefined: neither is requested. */
-  respond(event: FetchEvent): Promise<Response> | undefined {
-    const { request } = event;
-    const isPage = request.mode === 'navigate';
-    if (!isPage) {
-      const kept = this.#files(request);
-      if (kept) return kept;
+  const storedParts = new Set<string>();
+  const prune = shared(async () => {
+    const cache = await caches.open(CACHE);
+    let entries = 0;
+    let bytes = 0;
+    for (const key of (await cache.keys()).toReversed()) {
+      bytes += Number(key.headers.get(SIZE));
+      if (++entries <= MAX_ENTRIES && bytes <= MAX_BYTES) continue;
+      storedParts.delete(key.url);
+      await cache.delete(key);
     }
-    if (request.method !== 'GET' || request.headers.has('range')) return undefined;
-    if (!isOwn(request.url) || !(isPage || PARTS.has(request.destination))) return undefined;
-    return this.#answer(event, isPage);
-  }
+  });
 
-  async #answer(event: FetchEvent, isPage: boolean): Promise<Response> {
+  async function answer(event: FetchEvent, isPage: boolean): Promise<Response> {
     const { request } = event;
     const url = bare(request.url);
     try {
       const response = await fetch(request);
-      if (isPage) this.#onServed(event.resultingClientId, response);
-      if (!this.#storedParts.has(url))
-        event.waitUntil(this.#store(url, isPage, response.clone()).catch(warn));
+      if (isPage) onServed(event.resultingClientId, response);
+      if (!storedParts.has(url)) event.waitUntil(store(url, isPage, response.clone()).catch(warn));
       return response;
     } catch (error) {
-      const stored = await this.#find(request, isPage).catch(warn);
+      const stored = await find(request, isPage).catch(warn);
       if (stored) return stored;
       throw error;
     }
   }
 
-  async #find(request: Request, isPage: boolean): Promise<Response | undefined> {
+  async function find(request: Request, isPage: boolean): Promise<Response | undefined> {
     const cache = await caches.open(CACHE);
     const seen = await cache.match(bare(request.url));
     if (seen || !isPage) return seen;
-    const built = await this.#files(request, true);
-    if (built || this.#offlinePage === undefined) return built;
-    return this.#files(new Request(new URL(this.#offlinePage, self.location.href)));
+    const built = await files(request, true);
+    if (built || offlinePage === undefined) return built;
+    return files(new Request(new URL(offlinePage, self.location.href)));
   }
 
-  /** Stores what a page loaded before this worker controlled it. */
-  async addLoaded(page: string, parts: readonly string[]): Promise<void> {
-    // An address with a query may be valid once.
-    if (isOwn(page) && !page.includes('?')) {
-      const answer = await fetch(bare(page), { headers: { accept: 'text/html' }, redirect: 'manual' });
-      await this.#store(bare(page), true, answer);
-    }
-    const loads = parts
-      .filter(isOwn)
-      .slice(0, MAX_ENTRIES)
-      .map(async (url) => {
-        const listed = this.#files(new Request(url));
-        if (listed) void (await listed).body?.cancel();
-        else await this.#store(bare(url), false, await fetch(url));
-      });
-    for (const { reason } of (await Promise.allSettled(loads)).filter((load) => load.status === 'rejected'))
-      warn(reason);
-  }
-
-  async #store(url: string, isPage: boolean, response: Response): Promise<void> {
+  async function store(url: string, isPage: boolean, response: Response): Promise<void> {
     await cleared;
     const { body, headers, status } = response;
     const cache = await caches.open(CACHE);
@@ -116,21 +85,42 @@ export class SeenPages {
     kept.delete('vary');
     const key = new Request(url, { headers: { [SIZE]: String(bytes.length) } });
     await putWhole(cache, key, bytes, kept);
-    if (!isPage) this.#storedParts.add(url);
-    await this.#prune();
+    if (!isPage) storedParts.add(url);
+    await prune();
   }
 
-  readonly #prune = shared(async () => {
-    const cache = await caches.open(CACHE);
-    let entries = 0;
-    let bytes = 0;
-    for (const key of (await cache.keys()).toReversed()) {
-      bytes += Number(key.headers.get(SIZE));
-      if (++entries <= MAX_ENTRIES && bytes <= MAX_BYTES) continue;
-      this.#storedParts.delete(key.url);
-      await cache.delete(key);
-    }
-  });
+  return {
+    /** Answers a page, or a file of one that the build does not list. Undefined: neither is requested. */
+    respond(event: FetchEvent): Promise<Response> | undefined {
+      const { request } = event;
+      const isPage = request.mode === 'navigate';
+      if (!isPage) {
+        const kept = files(request);
+        if (kept) return kept;
+      }
+      if (request.method !== 'GET' || request.headers.has('range')) return undefined;
+      if (!isOwn(request.url) || !(isPage || PARTS.has(request.destination))) return undefined;
+      return answer(event, isPage);
+    },
+    /** Stores what a page loaded before this worker controlled it. */
+    async addLoaded(page: string, parts: readonly string[]): Promise<void> {
+      // An address with a query may be valid once.
+      if (isOwn(page) && !page.includes('?')) {
+        const response = await fetch(bare(page), { headers: { accept: 'text/html' }, redirect: 'manual' });
+        await store(bare(page), true, response);
+      }
+      const loads = parts
+        .filter(isOwn)
+        .slice(0, MAX_ENTRIES)
+        .map(async (url) => {
+          const listed = files(new Request(url));
+          if (listed) void (await listed).body?.cancel();
+          else await store(bare(url), false, await fetch(url));
+        });
+      for (const { reason } of (await Promise.allSettled(loads)).filter((load) => load.status === 'rejected'))
+        warn(reason);
+    },
+  };
 }
 
 /** Ends when what was stored under an earlier build is deleted: its pages may load files that are gone. */

@@ -3,7 +3,7 @@ import { addLocaltext, serverPages, type BuildFiles } from '#service-worker';
 import type { NetworkFirst, SiteFile } from '#base';
 import type { PageToServiceWorker } from '#protocol';
 import { concernsIsolation, isolate } from './isolation.ts';
-import { clearSeenPages, SeenPages } from './seen-pages.ts';
+import { clearSeenPages, seenPages } from './seen-pages.ts';
 
 /** The globals are put before the script by the Vite plugin and by `localtext init`. */
 declare const self: ServiceWorkerGlobalScope & {
@@ -23,8 +23,7 @@ const files: BuildFiles = addLocaltext(listed, (event, ofBuild) => {
     : answer;
 });
 
-const seen: SeenPages | undefined =
-  networkFirst && new SeenPages(networkFirst, files, (id, response) => serverPages.add(id, response));
+const seen = networkFirst && seenPages(networkFirst, files, (id, response) => serverPages.add(id, response));
 
 self.addEventListener('install', (event) => {
   // The first version may take over at once; a later one would end the streams of the active one.

@@ -234,47 +234,20 @@ interface TensorType {
   bytes: number;
 }
 
-const tensorType = (label: string, elements: number, bytes: number): TensorType => ({
-  name: label,
-  elements,
-  bytes,
-});
+/** Element types that llama.cpp reads: ggml's number, the name, and the elements and bytes of a block. */
+const TYPES = `
+  0 F32 1 4, 1 F16 1 2, 2 Q4_0 32 18, 3 Q4_1 32 20, 6 Q5_0 32 22, 7 Q5_1 32 24, 8 Q8_0 32 34, 9 Q8_1 32 36,
+  10 Q2_K 256 84, 11 Q3_K 256 110, 12 Q4_K 256 144, 13 Q5_K 256 176, 14 Q6_K 256 210, 15 Q8_K 256 292,
+  16 IQ2_XXS 256 66, 17 IQ2_XS 256 74, 18 IQ3_XXS 256 98, 19 IQ1_S 256 50, 20 IQ4_NL 32 18,
+  21 IQ3_S 256 110, 22 IQ2_S 256 82, 23 IQ4_XS 256 136, 24 I8 1 1, 25 I16 1 2, 26 I32 1 4, 27 I64 1 8,
+  28 F64 1 8, 29 IQ1_M 256 56, 30 BF16 1 2, 34 TQ1_0 256 54, 35 TQ2_0 256 66, 39 MXFP4 32 17,
+  40 NVFP4 64 36, 41 Q1_0 128 18, 42 Q2_0 64 18
+`;
 
-/** Element types that llama.cpp reads, by ggml's number. */
-export const TENSOR_TYPES: ReadonlyMap<number, TensorType> = new Map([
-  [0, tensorType('F32', 1, 4)],
-  [1, tensorType('F16', 1, 2)],
-  [2, tensorType('Q4_0', 32, 18)],
-  [3, tensorType('Q4_1', 32, 20)],
-  [6, tensorType('Q5_0', 32, 22)],
-  [7, tensorType('Q5_1', 32, 24)],
-  [8, tensorType('Q8_0', 32, 34)],
-  [9, tensorType('Q8_1', 32, 36)],
-  [10, tensorType('Q2_K', 256, 84)],
-  [11, tensorType('Q3_K', 256, 110)],
-  [12, tensorType('Q4_K', 256, 144)],
-  [13, tensorType('Q5_K', 256, 176)],
-  [14, tensorType('Q6_K', 256, 210)],
-  [15, tensorType('Q8_K', 256, 292)],
-  [16, tensorType('IQ2_XXS', 256, 66)],
-  [17, tensorType('IQ2_XS', 256, 74)],
-  [18, tensorType('IQ3_XXS', 256, 98)],
-  [19, tensorType('IQ1_S', 256, 50)],
-  [20, tensorType('IQ4_NL', 32, 18)],
-  [21, tensorType('IQ3_S', 256, 110)],
-  [22, tensorType('IQ2_S', 256, 82)],
-  [23, tensorType('IQ4_XS', 256, 136)],
-  [24, tensorType('I8', 1, 1)],
-  [25, tensorType('I16', 1, 2)],
-  [26, tensorType('I32', 1, 4)],
-  [27, tensorType('I64', 1, 8)],
-  [28, tensorType('F64', 1, 8)],
-  [29, tensorType('IQ1_M', 256, 56)],
-  [30, tensorType('BF16', 1, 2)],
-  [34, tensorType('TQ1_0', 256, 54)],
-  [35, tensorType('TQ2_0', 256, 66)],
-  [39, tensorType('MXFP4', 32, 17)],
-  [40, tensorType('NVFP4', 64, 36)],
-  [41, tensorType('Q1_0', 128, 18)],
-  [42, tensorType('Q2_0', 64, 18)],
-]);
+/** Element types by ggml's number. */
+export const TENSOR_TYPES: ReadonlyMap<number, TensorType> = new Map(
+  TYPES.split(',').map((row) => {
+    const [number, label = '', elements, bytes] = row.trim().split(' ');
+    return [Number(number), { name: label, elements: Number(elements), bytes: Number(bytes) }];
+  }),
+);

@@ -6,7 +6,7 @@ import { CrashGuard } from './crash-guard.ts';
 import { factsWriter } from './engine-facts.ts';
 import { VariantLoader } from './load-variant.ts';
 import type { LoadedModels } from './loaded-models.ts';
-import { defaultBudget, Estimates } from './memory-budget.ts';
+import { createEstimates, defaultBudget } from './memory-budget.ts';
 import { ModelManager } from './model-manager.ts';
 import { variantPlanner } from './variant-choice.ts';
 
@@ -29,7 +29,7 @@ export function createModels(options: ModelsOptions): ModelManager {
   const { engines, device, page, prefer, limits = {}, loadedModels, weights, wasmUrl } = options;
   const { store, files, storage, rate } = weights;
   const { evict = false, probe = 'real-gpu', memoryBytes } = limits;
-  const estimates = new Estimates({ files, rate, engines });
+  const estimates = createEstimates({ files, rate, engines });
   /** The benchmark's notes by variant. */
   const notes = new Map<string, string>();
   const benchmark = new BackendBenchmark({

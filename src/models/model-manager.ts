@@ -4,7 +4,7 @@ import { abortable, toWireError, requestError } from '#base';
 import { answers, type Job, type Kind } from '#jobs';
 import type { Engine, Engines } from '#engine-kit';
 import type { CrashGuard } from './crash-guard.ts';
-import { MemoryBudget } from './memory-budget.ts';
+import { memoryBudget } from './memory-budget.ts';
 import { modelFacts } from './engine-facts.ts';
 import { modelStatus, noVariant, type VariantDetails } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
@@ -63,14 +63,14 @@ export class ModelManager {
    * a retry is asked for.
    */
   readonly #shortages = new Map<string, number>();
-  readonly #memory: MemoryBudget;
+  readonly #memory;
 
   constructor(options: ModelManagerOptions) {
     this.#options = options;
     this.crashGuard = options.crashGuard;
     this.#catalog = options.catalog;
     this.#loadedModels = options.loadedModels;
-    this.#memory = new MemoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
+    this.#memory = memoryBudget(options.budgetBytes, this.#loadedModels, options.engines);
   }
 
   get catalog(): Catalog {
@@ -78,7 +78,7 @@ export class ModelManager {
   }
 
   /** Returns the variant that answers for this id: the first that has not failed, or else the first. */
-  loadedModel(id: string, kind?: Kind, limit: VariantFilter = {}): LoadedModel {
+  loadedModel(id: string, kind: Kind, limit: VariantFilter): LoadedModel {
     const model = this.#model(id, kind);
     const loadedModels = this.#allowed(model, limit, this.#candidates(id));
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];

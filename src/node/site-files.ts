@@ -134,7 +134,7 @@ async function contentOf(path: string, { marked }: FolderOptions, folder: string
  * Code in front of a service worker: the lists of files, the first also under the name that Workbox's own
  * tools use.
  */
-export function prefix({ shell, large }: FileLists, networkFirst: NetworkFirst | null = null): string {
+export function prefix({ shell, large }: FileLists, networkFirst: NetworkFirst | null): string {
   const pages = networkFirst && `self.__LOCALTEXT_NETWORK_FIRST__=${JSON.stringify(networkFirst)};`;
   return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};${pages ?? ''}\n`;
 }

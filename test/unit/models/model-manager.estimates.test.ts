@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Variant } from '../../../src/catalog/catalog.ts';
 import { ENGINES } from '../../../src/engines/index.ts';
 import type { Engine } from '../../../src/engine-kit/engine.ts';
-import { Estimates } from '../../../src/models/memory-budget.ts';
+import { createEstimates } from '../../../src/models/memory-budget.ts';
 import { DownloadRate } from '../../../src/weights/download/download-rate.ts';
 import { VariantFiles } from '../../../src/weights/sources/variant-files.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
@@ -23,7 +23,7 @@ const catalog = catalogOf(modelOf('m', [stored, remote, serverVariant('server', 
 test('time counts what is not stored; without a known speed there is none', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.invalid/models/');
   const sources = new VariantFiles(() => Promise.resolve(store), 'http://site.invalid/models/');
-  const estimates = new Estimates({ files: sources, rate: { bytesPerSecond: 100 }, engines: ENGINES });
+  const estimates = createEstimates({ files: sources, rate: { bytesPerSecond: 100 }, engines: ENGINES });
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 12, downloadSeconds: 1 });
   expect(estimates.known.get('remote')).toMatchObject({ downloadBytes: 1000, downloadSeconds: 10 });
@@ -33,7 +33,7 @@ test('time counts what is not stored; without a known speed there is none', asyn
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
 
-  const unknown = new Estimates({ files: sources, rate: new DownloadRate({}), engines: ENGINES });
+  const unknown = createEstimates({ files: sources, rate: new DownloadRate({}), engines: ENGINES });
   await unknown.refresh(catalog);
   expect(unknown.known.get('remote')).toBeDefined();
   expect(unknown.known.get('remote')).not.toHaveProperty('downloadSeconds');

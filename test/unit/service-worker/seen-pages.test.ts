@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { BuildFiles } from '../../../src/service-worker/index.ts';
 import { ServerPages } from '../../../src/service-worker/server-pages.ts';
-import type { SeenPages } from '../../../sw/seen-pages.ts';
+import type { seenPages } from '../../../sw/seen-pages.ts';
 
 const SITE = 'https://site.example';
 const HTML = { 'content-type': 'text/html; charset=utf-8' };
@@ -31,7 +31,7 @@ class FakeCache {
 
 let cache: FakeCache;
 let server: (path: string, request: Request | undefined) => Response | Promise<Response>;
-let seen: SeenPages;
+let seen: ReturnType<typeof seenPages>;
 let pages: ServerPages;
 let built: Map<string, string>;
 
@@ -61,14 +61,14 @@ beforeEach(async () => {
     response.clone = () => Object.defineProperty(clone.call(response), 'type', { value: response.type });
     return response;
   });
-  const { SeenPages: Pages } = await import('../../../sw/seen-pages.ts');
+  const { seenPages: pagesOf } = await import('../../../sw/seen-pages.ts');
   const files: BuildFiles = (request, isOffline = false) => {
     const text = built.get(new URL(request.url).pathname);
     if (text === undefined) return undefined;
     return isOffline || request.mode !== 'navigate' ? Promise.resolve(answer(text)) : fetch(request);
   };
   pages = new ServerPages();
-  seen = new Pages({ offlinePage: 'offline.html' }, files, (...page) => pages.add(...page));
+  seen = pagesOf({ offlinePage: 'offline.html' }, files, (...page) => pages.add(...page));
 });
 
 interface Asked {

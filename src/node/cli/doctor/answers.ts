@@ -21,7 +21,7 @@ export interface Answer {
   redirected: boolean;
 }
 
-export async function fetchAnswer(url: URL, headers: Record<string, string> = {}): Promise<Answer> {
+export async function fetchAnswer(url: URL, headers: Record<string, string>): Promise<Answer> {
   const response = await request(url, headers);
   await response.body?.cancel();
   return answerOf(response);

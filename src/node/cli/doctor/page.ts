@@ -19,7 +19,7 @@ export function policiesOf(headers: Headers, html: string): string[] {
 const unescaped = (text: string): string => text.replaceAll(/&#0*39;|&#x27;|&apos;/gi, "'");
 
 /** @param models folder with the weights, when it is of another origin */
-export function examinePolicy(policy: string, what: string, models: URL | null = null): Finding[] {
+export function examinePolicy(policy: string, what: string, models: URL | null): Finding[] {
   const directives = parse(policy);
   const findings: Finding[] = [];
   const blocked = (text: string, fix: string): unknown =>
