@@ -189,11 +189,5 @@ function isBeyond(bound: Bound, value: Decimal, sign: 1 | -1): boolean {
 }
 
 /** Whether a range has no number. Only bounds are compared. */
-export function isEmptyRange({ low, high }: NumberForm): boolean {
-  if (!low || !high) return false;
-  return (
-    !isBeyond(low, high.value, 1) ||
-    (low.open && compare(low.value, high.value) === 0) ||
-    !isBeyond(high, low.value, -1)
-  );
-}
+export const isEmptyRange = ({ low, high }: NumberForm): boolean =>
+  !!low && !!high && !(isBeyond(low, high.value, 1) && isBeyond(high, low.value, -1));

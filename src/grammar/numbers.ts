@@ -28,7 +28,9 @@ export function numberLanguage(languages: Languages, range: NumberRange): Langua
   const digits = digitsBeside(MAX_INTEGER_DIGITS, valuesOf(beyond), wholeDigits);
   const places = digitsBeside(FRACTION_DIGITS, valuesOf(ends), decimalPlaces);
   const build = numberTexts(languages);
-  const parts = [build.form(range.integer, digits, places), ...range.multiples.map(build.multiple)];
+  const most = Math.max(0, ...range.multiples.map(decimalPlaces));
+  const multiples = range.multiples.map((of) => build.multiple(of, most));
+  const parts = [build.form(range.integer, digits, places), ...multiples];
   const magnitudes = and(...parts);
   // No text has that many digits.
   const reached = (bound: Bound | undefined) =>
@@ -122,8 +124,8 @@ function numberTexts({ all, and, multiple, never, not, or, repeat, sequence, set
     return end === 0 ? multiples : or(zero, sequence(multiples, text('0'.repeat(end))));
   };
 
-  /** Multiples of a decimal, with as many decimal places as it has, or none. */
-  const multipleOf = (of: Decimal): Language => {
+  /** Multiples of a decimal, with as many decimal places as it has and zeros up to `most` places, or none. */
+  const multipleOf = (of: Decimal, most: number): Language => {
     const places = decimalPlaces(of);
     const divisor = Number(of.digits);
     const common = greatestCommonDivisor(divisor, 10 ** places);
@@ -132,7 +134,8 @@ function numberTexts({ all, and, multiple, never, not, or, repeat, sequence, set
       optional(sequence(point, zero)),
     );
     if (places === 0) return whole;
-    return or(whole, and(sequence(digits, point, repeat(digit, places, places)), multiple(divisor)));
+    const own = and(sequence(digits, point, repeat(digit, places, places)), multiple(divisor));
+    return or(whole, sequence(own, repeat(zero, 0, most - places)));
   };
 
   return { above, form, from, multiple: multipleOf, to };

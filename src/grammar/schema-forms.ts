@@ -12,7 +12,7 @@ import {
   wordsOf,
 } from './forms.ts';
 import { isObject } from '#base';
-import { fits, memberSchemas } from './form-members.ts';
+import { elementSchemas, fits, memberSchemas } from './form-members.ts';
 import { KeywordForms } from './keyword-forms.ts';
 import { type Languages, TooCostlyError } from './language.ts';
 import type { SchemaContext } from './schema-context.ts';
@@ -193,9 +193,12 @@ export class SchemaForms implements FormReader {
     if (form.min > form.max) return false;
     if (form.kind === 'string')
       return !form.language || !this.languages.isNever(wordsOf(this.languages, form));
-    if (form.kind === 'array' || levels === 0) return true;
-    return form.required.every((name) => {
-      const schemas = memberSchemas(this.languages, form, name);
+    if (levels === 0) return true;
+    const needed =
+      form.kind === 'array'
+        ? [elementSchemas(form, 0)].slice(0, form.min)
+        : form.required.map((name) => memberSchemas(this.languages, form, name));
+    return needed.every((schemas) => {
       const isOpen = this.#open.has(this.#formsKey(schemas));
       return isOpen || this.formsOf(schemas).some((inner) => this.#isPossible(inner, levels - 1));
     });

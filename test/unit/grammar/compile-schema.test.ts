@@ -193,6 +193,9 @@ const BESIDE_OTHERS: Record<string, Schema> = {
       { type: ['integer', 'null'], minimum: 6 },
     ],
   },
+  'oneOf of arrays whose first elements differ': {
+    oneOf: ['string', 'integer'].map((type) => ({ type: 'array', items: { type }, minItems: 1 })),
+  },
   'a format of integers without a type': { format: 'int32', minimum: -5 },
   'more elements than `prefixItems`': { type: 'array', prefixItems: [{ type: 'integer' }], minItems: 3 },
   'anchors within anchors': { type: 'string', pattern: '^(?:(^ab$|c$)(?=$))$' },

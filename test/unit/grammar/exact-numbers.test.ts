@@ -82,6 +82,10 @@ describe('bounds', () => {
       '{"type": "integer", "multipleOf": 5e18, "minimum": 1, "maximum": 1.0E19}',
       [`5${'0'.repeat(18)}`, `1${'0'.repeat(19)}`],
     ],
+    [
+      '{"allOf": [{"multipleOf": 0.25}, {"multipleOf": 0.1}], "type": "number", "minimum": 0.5, "maximum": 0.9}',
+      ['0.50'],
+    ],
     // Digits beyond those of the bounds.
     [
       '{"type": "integer", "exclusiveMinimum": 99999999999999999999, "maximum": 1e20}',
