@@ -28,8 +28,8 @@ function createPolicy(): typeof policy {
 }
 
 function ownOrigin(url: string): string {
-  if (new URL(url, location.href).origin === location.origin) return url;
-  throw new TypeError(`localtext starts only scripts of ${location.origin}, not ${url}.`);
+  if (new URL(url, location.href).origin === globalThis.origin) return url;
+  throw new TypeError(`localtext starts only scripts of ${globalThis.origin}, not ${url}.`);
 }
 
 type WorkerClass = new (url: string | URL, options?: WorkerOptions) => EventTarget;

@@ -24,7 +24,7 @@ export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isola
 
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
-    if (url.origin !== location.origin || !isV1Path(url.pathname)) return fetch(input, init);
+    if (url.origin !== globalThis.origin || !isV1Path(url.pathname)) return fetch(input, init);
     service ??= loadChunk(import('./page-service.ts')).then((module) => module.pageService(member, options));
     // The next request retries the import.
     service.catch(() => (service = null));

@@ -46,7 +46,7 @@ export interface LocaltextStatus extends EngineStatus {
  */
 export class Localtext extends EventTarget {
   /** Value for `new OpenAI({ baseURL })`. */
-  readonly baseURL = `${location.origin}/v1`;
+  readonly baseURL = `${globalThis.origin}/v1`;
   /**
    * Function for `new OpenAI({ baseURL, fetch })`: aborts reach the engine before the answer begins, and
    * without streaming.
@@ -221,7 +221,7 @@ const fetchV1: typeof fetch = async (input, init) => {
   const request = new Request(input, init);
   const { origin, pathname } = new URL(request.url);
   const { controller } = navigator.serviceWorker;
-  if (!controller || origin !== location.origin || !isV1Path(pathname)) return fetch(request);
+  if (!controller || origin !== globalThis.origin || !isV1Path(pathname)) return fetch(request);
   const id = crypto.randomUUID();
   request.headers.set(ABORT_HEADER, id);
   const { signal } = request;

@@ -22,5 +22,5 @@ export const siteIsolation: readonly string[] =
  */
 export function siteScope(): string {
   const { origin, href } = new URL(siteBase, document.baseURI);
-  return origin === location.origin ? scopeOf(href) : '/';
+  return origin === globalThis.origin ? scopeOf(href) : '/';
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { REQUESTS } from '../../chaos/requests.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
@@ -57,4 +57,20 @@ test('iframes of the same scope and srcdoc ones are served, sandboxed ones are n
   expect(await statusIn('src')).toBe(200);
   expect(await statusIn('srcdoc')).toBe(200);
   expect(await statusIn('sandbox')).not.toBe(200);
+});
+
+test('start() in a srcdoc frame', async () => {
+  const { page } = await lent.open();
+  const html = await (await fetch(inject('siteUrl') + PAGE)).text();
+  await page.evaluate(
+    (srcdoc) => document.body.append(Object.assign(document.createElement('iframe'), { srcdoc })),
+    html,
+  );
+  const frame = page.frames()[1];
+  await frame?.waitForFunction(() => 'lifetime' in window);
+  const baseURL = frame?.evaluate(async () => {
+    await window.lifetime.start({ isolation: [] });
+    return window.lifetime.handle().baseURL;
+  });
+  expect(await baseURL).toBe(`${inject('siteUrl')}/v1`);
 });
