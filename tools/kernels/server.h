@@ -39,7 +39,7 @@ typedef struct {
 #define DEFAULT_LIMIT_BYTES 0
 #endif
 
-/** Limit in MiB that the load names; 0: none. A global of the module: the object has no memory of its own. */
+/** Limit in MiB of `load_within_`; 0: none. A global of the module: the object has no memory of its own. */
 extern __attribute__((address_space(1))) int32_t saved_mib;
 
 IMPORT(original_limit_states) void original_limit_states(prompt_cache *);
@@ -51,31 +51,40 @@ EXPORT(limit_states) void limit_states(prompt_cache *cache) {
   original_limit_states(cache);
 }
 
-// ---- results ------------------------------------------------------------------------------------------------------------
-/** Whether the action takes a result that waits. */
-extern __attribute__((address_space(1))) int32_t is_taking;
-
-/** Before the name of an action: it computes nothing. The name is a copy of the caller's. */
-#define TAKING '!'
-/** Before the name of a load: it sets the limit of saved states, whose MiB follow. */
-#define LIMITING '='
-
-/** Before the name of a load: the server may draft tokens. Before that of a step: it does. */
-#define DRAFTING '+'
-/** Whether the action drafts. */
-extern __attribute__((address_space(1))) int32_t is_drafting;
+// ---- actions ------------------------------------------------------------------------------------------------------------
+/** Whether the action takes a result that waits, and whether it drafts. */
+extern __attribute__((address_space(1))) int32_t is_taking, is_drafting;
 
 IMPORT(original_action) void *original_action(const char *, const char *);
 
-EXPORT(action) void *action(const char *name, const char *request) {
-  is_taking = name[0] == TAKING;
-  is_drafting = name[0] == DRAFTING;
-  if (name[0] == LIMITING) {
-    int32_t mib = 0;
-    for (name++; name[0] >= '0' && name[0] <= '9'; name++) mib = mib * 10 + (name[0] - '0');
-    saved_mib = mib;
+/** Four characters as they lie in memory. */
+#define FOUR(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+INLINE bool begins(const char *text, uint32_t four) {
+  uint32_t first;
+  __builtin_memcpy(&first, text, sizeof first);
+  return first == four;
+}
+
+/**
+ * Adds actions: `take_result` is `get_result` without a step, and `draft_result` with one that may draft; `load_drafting` is `load` of a
+ * server that may draft, and `load_within_<n>` that of one whose saved states have a limit of n MiB. The name is a copy of the caller's.
+ */
+EXPORT(action) void *action(char *name, const char *request) {
+  is_taking = begins(name, FOUR('t', 'a', 'k', 'e'));
+  is_drafting = begins(name, FOUR('d', 'r', 'a', 'f'));
+  if (is_taking || is_drafting) {
+    name += is_taking ? sizeof "take" - sizeof "get" : sizeof "draft" - sizeof "get";
+    name[0] = 'g', name[1] = 'e', name[2] = 't';
+  } else if (begins(name, FOUR('l', 'o', 'a', 'd')) && name[4] == '_') {
+    is_drafting = name[5] == 'd';
+    if (!is_drafting) {
+      int32_t mib = 0;
+      for (const char *at = name + sizeof "load_within_" - 1; *at; at++) mib = mib * 10 + (*at - '0');
+      saved_mib = mib;
+    }
+    name[4] = 0;
   }
-  return original_action(is_taking || is_drafting ? name + 1 : name, request);
+  return original_action(name, request);
 }
 
 /** Of the 64-bit build, the compiler has removed the parameter: there is one server. */

@@ -189,9 +189,9 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeBadAlloc'>
       return queued(proxy.wllamaAction('rerank', { _name: 'rrnk_req', data_json }));
     },
     step: async (id, drafts = false) =>
-      (await read(id, proxy.wllamaAction(drafts ? '+get_result' : 'get_result', resultOf(id)))) ?? NO_RESULT,
-    // `!get_result`, which the linked kernels add, takes a result without a step (tools/kernels/server.h).
-    take: async (id) => (canTake ? read(id, proxy.wllamaAction('!get_result', resultOf(id))) : null),
+      (await read(id, proxy.wllamaAction(drafts ? 'draft_result' : 'get_result', resultOf(id)))) ?? NO_RESULT,
+    // The linked kernels add the action, and `draft_result` (tools/kernels/server.h).
+    take: async (id) => (canTake ? read(id, proxy.wllamaAction('take_result', resultOf(id))) : null),
     async cancel(id) {
       joiners.delete(id);
       await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });

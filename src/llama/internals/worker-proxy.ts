@@ -52,7 +52,7 @@ export interface WorkerProxy {
   wllamaAction(action: 'embedding', body: GlueMsgEmbeddingReq): Promise<QueuedAnswer>;
   wllamaAction(action: 'rerank', body: GlueMsgRerankReq): Promise<QueuedAnswer>;
   wllamaAction(
-    action: 'get_result' | '!get_result' | '+get_result',
+    action: 'get_result' | 'take_result' | 'draft_result',
     body: GetResultRequest,
   ): Promise<ResultAnswer>;
   wllamaAction(action: 'cancel', body: GlueMsgCancelReq): Promise<unknown>;
@@ -116,13 +116,13 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
   const adapted = (action: string, body: LoadBody): Promise<unknown> => {
     if (action !== 'load') return call(action, body);
     if (limits) {
-      const prefix = kernels.has(proxy) ? `=${Math.ceil(limits.savedBytes / MIB) + 1}` : '';
-      return call(prefix + action, { ...body, n_ctx_checkpoints: limits.checkpoints });
+      const name = kernels.has(proxy) ? `load_within_${Math.ceil(limits.savedBytes / MIB) + 1}` : action;
+      return call(name, { ...body, n_ctx_checkpoints: limits.checkpoints });
     }
     const isPlain = body.n_gpu_layers === 0 && !body.embeddings && !body.mmproj_path;
     if (!kernels.has(proxy) || !isPlain) return call(action, body);
     drafting.add(proxy);
-    return call(`+${action}`, body);
+    return call('load_drafting', body);
   };
   Object.assign(proxy, { wllamaAction: adapted });
 }

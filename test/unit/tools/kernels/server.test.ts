@@ -155,18 +155,18 @@ test('a graph is computed by the smaller function where that has all its operati
 
 test('a load names a limit in MiB, which llama.cpp may lower', () => {
   actions = [];
-  act('=258load');
+  act('load_within_258');
   expect(actions).toEqual(['load']);
   act('get_result');
   expect([limited(0), limited(5)]).toEqual([258 * 2 ** 20, 5]);
-  act('=0load');
+  act('load_within_0');
   expect(limited(0)).toBe(0);
 });
 
-test('an action whose name begins with ! computes no step; the next one does', () => {
+test('to take a result computes no step; the next action does', () => {
   kernels.free();
   actions = [];
-  const names = ['get_result', '!get_result', 'get_result'];
+  const names = ['get_result', 'take_result', 'get_result'];
   expect(names.map((name) => originalsIn(() => act(name)))).toEqual([1, 0, 1]);
   expect(actions).toEqual(['get_result', 'get_result', 'get_result']);
 });
@@ -177,7 +177,7 @@ const act = (name: string): void => {
   kernels.call(ACTION, at, 0);
 };
 
-test('a load whose name begins with + drafts what occurred before', () => {
+test('a load that may draft drafts what occurred before', () => {
   kernels.free();
   /** llama.cpp's parameters of speculation after an assignment: type, and the first two n-gram maps. */
   const assigned = (type: number, ...hits: [number, number, number]) => {
@@ -196,7 +196,7 @@ test('a load whose name begins with + drafts what occurred before', () => {
   };
   act('load');
   expect(assigned(0, 12, 48, 1)).toEqual([0, 12, 48, 1, 12]);
-  act('+load');
+  act('load_drafting');
   expect(assigned(0, 12, 48, 1)).toEqual([6, 2, 11, 1, 12]);
   expect(assigned(1, 12, 48, 1)).toEqual([1, 12, 48, 1, 12]);
   expect(assigned(0, 12, 48, 2)).toEqual([0, 12, 48, 2, 12]);
@@ -223,7 +223,7 @@ function draftAfter(text: string, isWanted = true): string {
 }
 
 test('a draft has as many tokens as occurred before, from 2 to 11, and only in a step that asks for it', () => {
-  act('+get_result');
+  act('draft_result');
   const cases = {
     abcdefgab: 'cd',
     abcdefgabcd: 'efga',
@@ -244,7 +244,7 @@ test('a draft has as many tokens as occurred before, from 2 to 11, and only in a
   const after = ['ab,ab', 'ab,abb', 'ab,abb,', 'ab,abb,ab'].map((text) => draftAfter(text));
   expect(after).toEqual([',a', '', '', 'b,a']);
   expect(draftAfter('abcdab', false)).toBe('');
-  for (const name of ['get_result', '!get_result', 'load']) {
+  for (const name of ['get_result', 'take_result', 'load']) {
     act(name);
     expect(draftAfter('abcdab')).toBe('');
   }
