@@ -1,4 +1,4 @@
-import type { AddedModel, EmbeddingShape } from '#catalog';
+import type { AddedModel } from '#catalog';
 
 /** A model of a repository of the model hub. */
 export interface HubFile {
@@ -25,15 +25,11 @@ export interface HubOffer extends Required<HubFile> {
 }
 
 /** Facts from a model's files, before they are added. */
-export interface ModelDetails {
+export interface ModelDetails extends Omit<AddedModel, 'id' | 'created' | 'completionsOnly'> {
   /** The id that it would get. */
   suggestedId: string;
-  name: string;
-  architecture: string;
-  quantization: string;
-  /** Tokens of prompt and reply together: in its training, and here. */
+  /** Tokens of prompt and reply together in its training. */
   trainedContextLength: number;
-  contextLength: number;
   hasChatTemplate: boolean;
   /**
    * Whether it has a chat template or the tokens of ChatML. A chat model without them answers only
@@ -41,13 +37,6 @@ export interface ModelDetails {
    */
   canChat: boolean;
   tensors: number;
-  bytes: number;
-  /** Estimated bytes of memory while loaded. */
-  memoryBytes: number;
-  /** Embedding models only. */
-  embedding?: EmbeddingShape;
-  /** Set for rerankers. */
-  reranks?: boolean;
   /**
    * Why it does not fit this device, as a phrase that follows its name; null: nothing is known against it.
    */
