@@ -58,9 +58,9 @@ export function memoryBudget(
   const admitted = new WeakSet<Variant>();
   const memoryCost = (variant: Variant): number => estimateMemory(variant, engines).memoryBytes;
 
-  async function makeRoom(variant: Variant, signal: AbortSignal): Promise<void> {
+  /** Unloads idle models until a variant fits. @returns whether its load was admitted; otherwise the others are in use */
+  async function makeRoom(variant: Variant, signal: AbortSignal, deadline: number): Promise<boolean> {
     const budget = await bytes;
-    const deadline = performance.now() + ROOM_TIMEOUT_MS;
     const needed = memoryCost(variant);
     for (;;) {
       signal.throwIfAborted();
@@ -69,21 +69,22 @@ export function memoryBudget(
       const loading = others.filter((each) => each.state === 'loading' && admitted.has(each.variant));
       const reserved = [...inMemory, ...loading];
       const sum = reserved.reduce((total, each) => total + memoryCost(each.variant), 0);
-      if (reserved.length === 0 || sum + needed <= budget) return;
       const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
-      if (oldest?.engine) await oldest.drop(oldest.engine, variant);
-      else if (performance.now() > deadline) return;
-      else await delay(POLL_INTERVAL_MS, signal);
+      const fits = reserved.length === 0 || sum + needed <= budget;
+      if (fits || (!oldest && performance.now() > deadline)) return !!admitted.add(variant);
+      if (!oldest?.engine) return false;
+      await oldest.drop(oldest.engine, variant);
     }
   }
 
   return {
-    /** Runs a load once there is room for it. Loads get room one after another. */
+    /** Runs a load once there is room for it. A load that fits does not wait for one that does not. */
     async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
       // A previous load may have been admitted.
       admitted.delete(variant);
-      await mutex.run(() => makeRoom(variant, signal));
-      admitted.add(variant);
+      const deadline = performance.now() + ROOM_TIMEOUT_MS;
+      while (!(await mutex.run(() => makeRoom(variant, signal, deadline))))
+        await delay(POLL_INTERVAL_MS, signal);
       return load();
     },
     /** Unloads all models without requests, for another one. @returns whether any model was unloaded */

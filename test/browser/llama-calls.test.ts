@@ -60,3 +60,12 @@ test.each([
   expect(plain.accepted).toBe(0);
   if (Object.keys(sampling).length === 1) expect(drafted.accepted).toBeGreaterThan(0);
 });
+
+test('a grammar that reads brackets in ever more ways neither fills the memory nor loses the reply', async () => {
+  const page = await open();
+  const grammar = 'root ::= one | two | "1"\none ::= "[" root "]"\ntwo ::= "[" root ","? "]"';
+  const fields = { prompt: LINES, n_predict: 48, temperature: 0, grammar, logit_bias: [['[', 100]] };
+  const options = { gguf: `/${GGUF}`, drafts: false, fields };
+  const { tokens } = await page.evaluate((given) => window.draftTokens(given), options);
+  expect(tokens.join('')).toBe('['.repeat(48));
+});

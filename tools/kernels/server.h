@@ -1,5 +1,5 @@
 // llama.cpp's server: how its buffers are cleared, how many states of prompts it saves, how results are taken, what it drafts, which tokens the
-// penalties count, and how it writes text that is not UTF-8.
+// penalties count, how much work a grammar is, and how it writes text that is not UTF-8.
 #pragma once
 #include "ggml.h"
 
@@ -224,6 +224,81 @@ IMPORT(original_accept_token) void original_accept_token(void *, int32_t, int32_
 /** Penalties count the tokens of the reply, as OpenAI documents. The original counts those of the prompt, too. */
 EXPORT(accept_token) void accept_token(void *sampler, int32_t token, int32_t is_generated) {
   if (is_generated) original_accept_token(sampler, token, is_generated);
+}
+
+// ---- grammars -----------------------------------------------------------------------------------------------------------
+/** `std::vector` of what its user knows. */
+typedef struct {
+  uint8_t *first, *end, *room;
+} vector;
+/** `llama_grammar`, as far as its stacks: the ways in which it reads the text so far. */
+typedef struct {
+  const void *vocab;
+  vector rules, stacks;
+} grammar;
+
+/** Stacks that a token of a reply leaves, unless there were more before it, or one place of the grammar has more alternatives. */
+#define MOST_STACKS 64
+/** Alternatives that are followed while a token is read, and while tokens are compared with the grammar. */
+#define MOST_READ 2048
+#define MOST_COMPARED 65536
+/** How many may still be followed, and the most of one place. */
+extern __attribute__((address_space(1))) int32_t alternatives_left, widest;
+
+__attribute__((import_module("env"), import_name("operator delete"))) void release(void *);
+
+INLINE int32_t stacks_in(const vector *stacks) { return (int32_t)((size_t)(stacks->end - stacks->first) / sizeof(vector)); }
+
+/** Leaves out the last stacks. Each leads to texts of the grammar: the others allow fewer texts, and no wrong one. */
+ALONE void cut(vector *stacks, int32_t kept) {
+  while (stacks_in(stacks) > kept) {
+    stacks->end -= sizeof(vector);
+    release(((vector *)stacks->end)->first);
+  }
+}
+
+IMPORT(original_init_grammar)
+void *original_init_grammar(const void *, const char *, const char *, int32_t, const char **, size_t, const int32_t *, size_t);
+
+EXPORT(init_grammar)
+void *init_grammar(const void *vocab, const char *text, const char *root, int32_t lazy, const char **patterns, size_t count,
+                   const int32_t *tokens, size_t most) {
+  alternatives_left = MOST_COMPARED;
+  return original_init_grammar(vocab, text, root, lazy, patterns, count, tokens, most);
+}
+
+IMPORT(original_advance_stack) void original_advance_stack(const void *, const void *, vector *);
+
+/** Where a text can be read in several ways, each has stacks, and those of nested brackets multiply. */
+EXPORT(advance_stack) void advance_stack(const void *rules, const void *stack, vector *stacks) {
+  const int32_t before = stacks_in(stacks);
+  original_advance_stack(rules, stack, stacks);
+  const int32_t made = stacks_in(stacks) - before;
+  if (made < 2) return;
+  if (alternatives_left <= 0) {
+    cut(stacks, before + 1);
+    return;
+  }
+  alternatives_left -= made;
+  if (made > widest) widest = made;
+}
+
+IMPORT(original_apply_grammar) void original_apply_grammar(void *, void *);
+
+EXPORT(apply_grammar) void apply_grammar(void *sampler, void *tokens) {
+  alternatives_left = MOST_COMPARED;
+  original_apply_grammar(sampler, tokens);
+}
+
+IMPORT(original_accept_grammar) void original_accept_grammar(grammar *, int32_t, const void *);
+
+/** The original compares each stack with all others. */
+EXPORT(accept_grammar) void accept_grammar(grammar *of, int32_t token, const void *piece) {
+  const int32_t before = stacks_in(&of->stacks);
+  alternatives_left = MOST_READ;
+  widest = MOST_STACKS;
+  original_accept_grammar(of, token, piece);
+  cut(&of->stacks, before > widest ? before : widest);
 }
 
 // ---- texts --------------------------------------------------------------------------------------------------------------

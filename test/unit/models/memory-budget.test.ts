@@ -80,18 +80,6 @@ test('the status of an unloaded model names the weights that needed its memory, 
   expect(unloaded()[0]).toEqual(['a', undefined]);
 });
 
-test('what answers a request is not unloaded; the next model waits for it', async () => {
-  const { modelManager, inMemory } = setUp(150);
-  const a = await modelManager.ready('a', never);
-  const leave = await a.queue.enter(never, claim());
-  const b = modelManager.ready('b', never);
-  await sleep(200);
-  expect(inMemory()).toEqual(['a']);
-  leave();
-  await b;
-  expect(inMemory()).toEqual(['b']);
-});
-
 test('a load that a request can do without unloads no other model for want of memory', async () => {
   const { modelManager, inMemory, failWhile } = setUp(250);
   await modelManager.ready('a', never);
@@ -99,6 +87,18 @@ test('a load that a request can do without unloads no other model for want of me
   for (const _ of [1, 2])
     await expect(modelManager.ready('b', never, {}, true)).rejects.toThrow('b out_of_memory');
   expect(inMemory()).toEqual(['a']);
+});
+
+test('what answers a request is not unloaded; the next model waits for it, unless it fits', async () => {
+  const { modelManager, inMemory } = setUp(250, { b: [variant('b', 200)] });
+  const leave = await (await modelManager.ready('a', never)).queue.enter(never, claim());
+  const b = modelManager.ready('b', never);
+  await sleep(200);
+  await modelManager.ready('c', never);
+  expect(inMemory()).toEqual(['a', 'c']);
+  leave();
+  await b;
+  expect(inMemory()).toEqual(['b']);
 });
 
 test('a caller that waits for memory can leave', async () => {

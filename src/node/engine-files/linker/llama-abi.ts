@@ -67,6 +67,7 @@ const FIELDS: Readonly<Record<string, readonly Field[]>> = {
     ['draft_params.prompt', POINTER, 16, 16],
     ['draft_params.result', POINTER, 24, 20],
   ],
+  llama_grammar_accept_token: [['llama_grammar.stacks', POINTER, 32, 16]],
   [WHOLE_TEXT]: [
     ['std::string.data', POINTER, 0, 0],
     ['std::string.size', POINTER, 8, 4],
@@ -126,6 +127,10 @@ export const REPLACED = {
   [DRAFT]: 'draft',
   'llama_vocab::tokenize': 'tokenize',
   common_sampler_accept: 'accept_token',
+  llama_grammar_init_impl: 'init_grammar',
+  llama_grammar_advance_stack: 'advance_stack',
+  llama_sampler_grammar_apply: 'apply_grammar',
+  llama_grammar_accept_token: 'accept_grammar',
   'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped': 'write_text',
   [WHOLE_TEXT]: 'whole_text',
 } as const;

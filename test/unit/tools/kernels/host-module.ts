@@ -27,41 +27,32 @@ export type Width = 32 | 64;
 /** Sets a vector of tokens. */
 export const ASSIGN = 'void std::vector<int, std::...>::__assign_with_size<int*, int*>';
 
-/** Functions of llama.cpp's module that the kernels replace or call, by their signatures. @param address type of an address */
-const functionsBy = (address: number): HostFunction[] => [
-  { name: 'ggml_compute_forward_mul_mat', parameters: [address, address], results: [] },
-  {
-    name: 'ggml_compute_forward_flash_attn_ext_f16_one_chunk',
-    parameters: [address, address, I32, I32, I64, I64, address, I64],
-    results: [],
-  },
-  { name: 'ggml_graph_compute_thread', parameters: [address], results: [] },
-  { name: 'quantize_row_q8_0_ref', parameters: [address, address, I64], results: [] },
-  { name: 'ggml_backend_cpu_buffer_clear', parameters: [address, I32], results: [] },
-  { name: 'server_prompt_cache::update()', parameters: [address], results: [] },
-  { name: 'wllama_action', parameters: [address, address], results: [address] },
-  { name: 'server_context::start_loop()', parameters: address === I64 ? [] : [address], results: [] },
-  {
-    name: 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped',
-    parameters: [address, address, I32],
-    results: [],
-  },
-  {
-    name: 'llama_vocab::tokenize',
-    parameters: [address, address, I32, address, I32, I32, I32],
-    results: [I32],
-  },
-  {
-    name: 'common_params_speculative::operator=',
-    parameters: [address, address],
-    results: address === I64 ? [] : [address],
-  },
-  { name: 'common_speculative_impl_ngram_simple::draft', parameters: [address, address], results: [] },
-  { name: ASSIGN, parameters: [address, address, address, address], results: [] },
-  { name: 'common_sampler_accept', parameters: [address, I32, I32], results: [] },
-  { name: 'validate_utf8', parameters: [address], results: [address] },
-  { name: 'ggml_barrier', parameters: [address], results: [] },
-  { name: 'quantize_row_q8_K', parameters: [address, address, I64], results: [] },
+/** Functions of llama.cpp's module that the kernels replace or call, by their signatures. @param p type of an address */
+const functionsBy = (p: number): HostFunction[] => [
+  ...Object.entries({
+    ggml_compute_forward_mul_mat: [p, p],
+    ggml_compute_forward_flash_attn_ext_f16_one_chunk: [p, p, I32, I32, I64, I64, p, I64],
+    ggml_graph_compute_thread: [p],
+    quantize_row_q8_0_ref: [p, p, I64],
+    ggml_backend_cpu_buffer_clear: [p, I32],
+    'server_prompt_cache::update()': [p],
+    'server_context::start_loop()': p === I64 ? [] : [p],
+    'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped': [p, p, I32],
+    'common_speculative_impl_ngram_simple::draft': [p, p],
+    [ASSIGN]: [p, p, p, p],
+    common_sampler_accept: [p, I32, I32],
+    llama_grammar_advance_stack: [p, p, p],
+    llama_sampler_grammar_apply: [p, p],
+    llama_grammar_accept_token: [p, I32, p],
+    'operator delete': [p],
+    ggml_barrier: [p],
+    quantize_row_q8_K: [p, p, I64],
+  }).map(([name, parameters]) => ({ name, parameters, results: [] })),
+  { name: 'wllama_action', parameters: [p, p], results: [p] },
+  { name: 'llama_vocab::tokenize', parameters: [p, p, I32, p, I32, I32, I32], results: [I32] },
+  { name: 'common_params_speculative::operator=', parameters: [p, p], results: p === I64 ? [] : [p] },
+  { name: 'validate_utf8', parameters: [p], results: [p] },
+  { name: 'llama_grammar_init_impl', parameters: [p, p, p, I32, p, p, p, p], results: [p] },
 ];
 
 /** Functions with 32-bit addresses. */
