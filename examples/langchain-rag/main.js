@@ -50,18 +50,31 @@ const chain = prompt
 output.textContent = 'Choose text files.';
 picker.disabled = false;
 
+let controller;
+stop.addEventListener('click', () => controller.abort());
+
 picker.addEventListener('change', async () => {
   picker.disabled = button.disabled = true;
+  stop.disabled = false;
+  controller = new AbortController();
+  const { signal } = controller;
   output.textContent = 'Reading…';
   try {
     const documents = await Promise.all([...picker.files].map(readDocument));
     const passages = await splitter.splitDocuments(documents);
-    await store.addDocuments(passages);
-    output.textContent = `Read ${documents.length} files as ${passages.length} passages.`;
+    // A few at a time, to show how far it is, and to stop in between.
+    for (let at = 0; at < passages.length && !signal.aborted; at += 16) {
+      output.textContent = `Reading: ${at} of ${passages.length} passages…`;
+      await store.addDocuments(passages.slice(at, at + 16));
+    }
+    output.textContent = signal.aborted
+      ? 'Stopped.'
+      : `Read ${documents.length} files as ${passages.length} passages.`;
   } catch (error) {
     output.textContent = error.message;
   } finally {
     picker.disabled = false;
+    stop.disabled = true;
     // Nothing can be found in files without text. What was read before stays.
     button.disabled = store.memoryVectors.length === 0;
   }
@@ -70,9 +83,6 @@ picker.addEventListener('change', async () => {
 async function readDocument(file) {
   return new Document({ pageContent: await file.text(), metadata: { file: file.name } });
 }
-
-let controller;
-stop.addEventListener('click', () => controller.abort());
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();

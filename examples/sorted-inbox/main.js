@@ -4,6 +4,8 @@ import { FOLDERS } from './mails.js';
 
 const MODEL = 'jade-mole-4';
 const form = document.querySelector('form');
+const receive = document.querySelector('button');
+const stop = document.querySelector('#stop');
 const output = document.querySelector('output');
 const main = document.querySelector('main');
 
@@ -28,9 +30,10 @@ const localtext = await store.start();
 const { key } = await localtext.keys.ensure({ label: 'sorted-inbox example' });
 
 /** Puts a mail into the most probable folder. @returns the folder's name */
-async function sort(mail) {
-  const response = await fetch(`${localtext.baseURL}/decisions`, {
+async function sort(mail, signal) {
+  const response = await localtext.fetch(`${localtext.baseURL}/decisions`, {
     method: 'POST',
+    signal,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       model: MODEL,
@@ -57,24 +60,35 @@ async function sort(mail) {
 const labelled = Object.entries(FOLDERS).flatMap(([name, { mails }]) =>
   mails.map((mail) => ({ name, mail })),
 );
-output.textContent = 'Sorting…';
-try {
+await run(async (signal) => {
   let right = 0;
-  for (const { name, mail } of labelled) if ((await sort(mail)) === name) right++;
-  output.textContent = `${right} of ${labelled.length} mails are sorted as a person did.`;
-} catch (error) {
-  output.textContent = error.message;
-}
-form.querySelector('button').disabled = false;
+  for (const { name, mail } of labelled) if ((await sort(mail, signal)) === name) right++;
+  return `${right} of ${labelled.length} mails are sorted as a person did.`;
+});
 
-form.addEventListener('submit', async (event) => {
+form.addEventListener('submit', (event) => {
   event.preventDefault();
+  void run(async (signal) => {
+    const folder = await sort(form.elements.mail.value, signal);
+    form.reset();
+    return `Sorted into ${folder}.`;
+  });
+});
+
+/** Sorts, until the button ends it. @param work resolves to what is shown then */
+async function run(work) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  stop.onclick = () => controller.abort();
+  receive.disabled = true;
+  stop.disabled = false;
   output.textContent = 'Sorting…';
   try {
-    const folder = await sort(form.elements.mail.value);
-    output.textContent = `Sorted into ${folder}.`;
-    form.reset();
+    output.textContent = await work(signal);
   } catch (error) {
-    output.textContent = error.message;
+    output.textContent = signal.aborted ? 'Stopped.' : error.message;
+  } finally {
+    receive.disabled = false;
+    stop.disabled = true;
   }
-});
+}
