@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { Announcer } from './components/announcer.tsx';
 import { ErrorBoundary } from './components/error-boundary.tsx';
+import { ErrorText } from './components/error-text.tsx';
 import { Sidebar } from './shell/sidebar.tsx';
 import { TabBar } from './shell/tab-bar.tsx';
 import { UpdateNotice } from './shell/update-notice.tsx';
@@ -50,11 +51,8 @@ function StartProblem() {
   if (startError.value === null) return null;
   return (
     <div class="notice notice-error" role="alert">
-      <strong>localtext could not start here.</strong> {startError.value}
-      <p>
-        It needs a secure origin (https or localhost), and a browser that allows this site to store data.
-        Reload to try again.
-      </p>
+      <strong>localtext could not start here.</strong>
+      <ErrorText small={false} text={startError.value} />
     </div>
   );
 }

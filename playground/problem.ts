@@ -1,20 +1,21 @@
 import { messageOf } from './format.ts';
 
+const NO_SITE_DATA = 'This browser lets the page store no data. Allow it, or leave the private window.';
+
 /** What a visitor can do about a failure, by the code of the error. The other codes concern those who made the site. */
 const SAID: Record<string, string> = {
   weights_unavailable: 'The model could not be downloaded. Check the connection, and try again.',
   weights_missing: 'This site does not have the files of this model. Choose another one.',
   weights_corrupt: 'A file of the model arrived damaged. Try again.',
   download_cancelled: 'The download was cancelled in another tab.',
-  storage_full:
-    'This browser has no room left for the model. Delete weights under Models, or free some disk space.',
+  storage_full: 'This browser has no room left. Delete weights under Models, or free some disk space.',
   storage_failed: 'This browser’s storage does not work. Restart the browser, and try again.',
-  storage_unavailable:
-    'This browser does not let the page store data. Allow it, or leave the private window.',
-  out_of_memory:
-    'This device has too little memory for the model. Close other tabs, or choose a smaller model.',
-  model_unavailable:
-    'This device cannot run this model, or its weights are out of reach. Choose another one.',
+  storage_unavailable: NO_SITE_DATA,
+  cache_unavailable: NO_SITE_DATA,
+  service_worker_unavailable: NO_SITE_DATA,
+  service_worker_blocked: NO_SITE_DATA,
+  out_of_memory: 'This device has too little memory for it. Close other tabs, or choose a smaller model.',
+  model_unavailable: 'This device cannot run the model, or cannot get its weights. Choose another one.',
   device_unsupported: 'This device cannot run this model. Choose another one.',
   device_lost: 'The graphics processor stopped. Try again.',
   model_load_failed: 'The model could not be loaded. Close other tabs, and try again.',
@@ -26,11 +27,9 @@ const SAID: Record<string, string> = {
   engine_worker_failed: 'The model could not be started. Reload the page.',
   build_replaced: 'This page has a new version. Reload it.',
   protocol_mismatch: 'Tabs of this site have different versions. Reload all of them.',
-  context_length_exceeded:
-    'The conversation is too long for this model. Start a new one, or shorten the message.',
+  context_length_exceeded: 'The text is too long for this model. Start a new chat, or shorten the message.',
   rate_limit_exceeded: 'Too many requests at once. Wait a moment, and try again.',
-  upstream_unavailable:
-    'The server of this model cannot be reached. Try again later, or choose another model.',
+  upstream_unavailable: 'The server of this model is out of reach. Try later, or choose another model.',
   upstream_failed: 'The server of this model failed. Try again later, or choose another model.',
   upstream_redirected: 'The server of this model failed. Choose another model.',
   upstream_refused: 'The server of this model refused the site’s key. Choose another model.',

@@ -140,9 +140,8 @@ async function ask({ prepare, parentId, beginning, replacedId }: Asked): Promise
   const keep = (): void => {
     if (kept === latest) return;
     kept = latest;
-    for (const [index, turn] of blank.entries()) {
+    for (const [index, turn] of blank.entries())
       keepTurn(target, { ...turn, ...latest[index], problem: LEFT });
-    }
   };
   const stopKeeping = keepOn(keep, target.id);
   let problem: string | null = null;

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 import { hubAllowed } from './catalog-settings.ts';
 import { siteCatalog } from './site-catalog.ts';
 import { start, type Localtext, type LocaltextStatus } from '../../src/index.ts';
-import { messageOf } from '../format.ts';
+import { problemOf } from '../problem.ts';
 
 declare global {
   interface Window {
@@ -30,7 +30,7 @@ export async function publishHandle(): Promise<void> {
     window.localtext = localtext;
     watchStatus(localtext);
   } catch (error) {
-    startError.value = messageOf(error);
+    startError.value = problemOf(error);
   }
 }
 

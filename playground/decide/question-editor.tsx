@@ -37,7 +37,7 @@ export function QuestionEditor({ draft, number, onChange, onRemove }: Props) {
       {type !== 'predicate' && (
         <TextField
           label={type === 'choice' ? 'Choices' : 'Levels, the lowest first'}
-          rows={4}
+          rows={5}
           hint="One a line, at least two; a description may follow after a colon."
           {...edits('options')}
         />

@@ -39,9 +39,8 @@ function summary(): Summary {
     return about(running.id, running.kind === 'chat' ? 'writing' : 'working', true);
   }
   const loading = models.find((model) => model.state === 'loading');
-  if (loading) {
+  if (loading)
     return about(loading.id, loading.progress?.phase === 'download' ? 'downloading' : 'loading', true);
-  }
   const allReady = models.filter((model) => model.state === 'ready');
   const ready = allReady.find(({ id }) => id === lastUsed) ?? allReady[0];
   if (ready) return about(ready.id, 'ready', false);

@@ -29,6 +29,12 @@ export function SourceCard() {
   useEffect(() => () => recorder.cancel(), [recorder]);
   const phase = recorder.phase.value;
   useEscape(phase !== 'idle', () => recorder.cancel());
+  // Answers the click at once: the sample is fetched first.
+  const takesSample = useSignal(false);
+  const trySample = (): void => {
+    takesSample.value = true;
+    void takeSample().then(() => (takesSample.value = false));
+  };
   const failure = recorder.problem.value ?? problem.value;
   return (
     <Card title="Transcribe" class={`drop-zone ${overClass}`} {...handlers}>
@@ -60,7 +66,9 @@ export function SourceCard() {
               </Button>
             )}
             <Button onClick={() => input.current?.click()}>Choose a file…</Button>
-            <Button onClick={() => void takeSample()}>Try a sample</Button>
+            <Button disabled={takesSample.value} onClick={trySample}>
+              Try a sample
+            </Button>
           </>
         )}
       </div>
