@@ -2,6 +2,8 @@ import { abortable, backoff, delay } from './async.ts';
 
 /** Minimum number of consecutive attempts without progress before giving up. */
 const MIN_ATTEMPTS = 4;
+/** Bytes that count as progress: with fewer in each attempt, a large file would take days. */
+export const MIN_PROGRESS_BYTES = 65_536;
 const PAUSES = { firstMs: 500, maxMs: 4000 };
 /** Time without data after which a connection is considered dead. */
 const IDLE_TIMEOUT_MS = 30_000;
@@ -38,10 +40,10 @@ export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502
 
 interface RetryOptions {
   signal: AbortSignal;
-  /** Number of bytes that have arrived since the first attempt. More bytes reset the count of failures. */
+  /** Number of bytes that have arrived since the first attempt. Progress resets the count of failures. */
   arrivedBytes(): number;
   isFinal(error: unknown): boolean;
-  /** Once bytes have arrived: minimum time without any before giving up. A network needs seconds after a sleep. */
+  /** Once bytes have arrived: minimum time without progress before giving up. A network needs seconds after a sleep. */
   patienceMs?: number | undefined;
 }
 
@@ -52,14 +54,18 @@ export async function withRetries<T>(
 ): Promise<T> {
   let failures = 0;
   let silentMs = 0;
+  let progressAt = arrivedBytes();
   for (;;) {
-    const [before, began] = [arrivedBytes(), performance.now()];
+    const began = performance.now();
     try {
       return await attempt();
     } catch (error) {
       signal.throwIfAborted();
       if (isFinal(error)) throw error;
-      if (arrivedBytes() > before) failures = silentMs = 0;
+      if (arrivedBytes() - progressAt >= MIN_PROGRESS_BYTES) {
+        progressAt = arrivedBytes();
+        failures = silentMs = 0;
+      }
       failures++;
       // Bounded, as the device may have slept during the attempt.
       silentMs += Math.min(performance.now() - began, patienceMs / MIN_ATTEMPTS);

@@ -69,90 +69,82 @@ export const bearableFaults: BearableFault[] = [
   })),
 ];
 
+interface FatalFault extends ServerFault {
+  code: string;
+  says: RegExp;
+}
+const fatal = (
+  name: string,
+  says: RegExp,
+  behaviour: ServerFault['behaviour'],
+  code = 'weights_unavailable',
+): FatalFault => ({ name, says, behaviour, code });
+
 /** Faults that end the download with an error. */
-export const fatalFaults: (ServerFault & { code: string; says: RegExp })[] = [
-  {
-    name: 'connections that fall silent from the third on',
-    behaviour: (answer) => (answer >= 2 ? { stallAfter: 0 } : {}),
-    code: 'weights_unavailable',
-    says: /nothing for 1 s, several times in a row\. \d+ of its/,
-  },
-  {
-    name: '500 from the third answer on',
-    behaviour: (answer) => (answer >= 2 ? failing(500) : {}),
-    code: 'weights_unavailable',
-    says: /the server answered 500, several times in a row\. \d+ of its \d+ bytes are stored and kept/,
-  },
-  {
-    name: '503 in every answer',
-    behaviour: () => failing(503),
-    code: 'weights_unavailable',
-    says: /the server answered 503, several times in a row\. 0 of/,
-  },
-  {
-    name: 'a connection that drops before each body',
-    behaviour: () => ({ cutAfter: 0 }),
-    code: 'weights_unavailable',
-    says: /the connection broke, several times in a row\. 0 of/,
-  },
-  {
-    name: '403',
-    behaviour: () => failing(403),
-    code: 'weights_unavailable',
-    says: /the server answered 403\. Put the model's files/,
-  },
-  {
-    name: '404',
-    behaviour: () => failing(404),
-    code: 'weights_unavailable',
-    says: /the server answered 404\. Put .* \(npx localtext pull, followed by the model's id\)/,
-  },
-  {
-    name: '511',
-    behaviour: () => failing(511),
-    code: 'weights_unavailable',
-    says: /answered 511\. The network requires a sign-in\. Open any web page, sign in, and try again\.$/,
-  },
-  {
-    name: 'a part of the file in place of the whole',
-    behaviour: (answer) => ({ refusesRange: true, ...(answer > 0 && { status: 206 }) }),
-    code: 'weights_unavailable',
-    says: /answered 206\. That is a part of the file, although the whole was requested: a proxy/,
-  },
-  {
-    name: 'a part of 100 bytes whatever is asked for',
-    behaviour: () => ({ maxRange: 100, status: 206 }),
-    code: 'weights_unavailable',
-    says: /answered 206\. That is a part of the file, although the whole was requested/,
-  },
-  {
-    name: 'a web page with status 200',
-    behaviour: () => ({ body: HTML, ignoresRange: true, headers: htmlHeaders }),
-    code: 'weights_unavailable',
-    says: /answered a web page \(HTML, status 200\) instead of/,
-  },
-  {
-    name: 'a web page in answer to a range',
-    behaviour: () => ({ headers: htmlHeaders }),
-    code: 'weights_unavailable',
-    says: /answered a web page \(HTML, status 206\) instead of/,
-  },
-  {
-    name: 'a whole file of another length',
-    behaviour: (_, body) => ({ body: Buffer.concat([body, Buffer.from('x')]), ignoresRange: true }),
-    code: 'weights_corrupt',
-    says: /has \d+ bytes, which is not what the catalog says/,
-  },
-  {
-    name: 'no ranges, and a connection that drops after each megabyte',
-    behaviour: () => ({ cutAfter: 2 ** 20, ignoresRange: true }),
-    code: 'weights_unavailable',
-    says: /cannot continue a file \(byte ranges\), several times/,
-  },
-  {
-    name: 'another file of the same length',
-    behaviour: (_, body) => ({ body: flipped(body) }),
-    code: 'weights_corrupt',
-    says: /does not have the SHA-256 that the catalog says/,
-  },
+export const fatalFaults: FatalFault[] = [
+  fatal(
+    'connections that fall silent from the third on',
+    /nothing for 1 s, several times in a row\. \d+ of its/,
+    (answer) => (answer >= 2 ? { stallAfter: 0 } : {}),
+  ),
+  fatal(
+    '500 from the third answer on',
+    /the server answered 500, several times in a row\. \d+ of its \d+ bytes are stored and kept/,
+    (answer) => (answer >= 2 ? failing(500) : {}),
+  ),
+  fatal('503 in every answer', /the server answered 503, several times in a row\. 0 of/, () => failing(503)),
+  fatal(
+    'a connection that drops before each body',
+    /the connection broke, several times in a row\. 0 of/,
+    () => ({ cutAfter: 0 }),
+  ),
+  fatal(
+    'a connection that drops after 100 bytes of each body',
+    /the connection broke, several times in a row\. \d+ of/,
+    () => ({ cutAfter: 100 }),
+  ),
+  fatal('403', /the server answered 403\. Put the model's files/, () => failing(403)),
+  fatal('404', /the server answered 404\. Put .* \(npx localtext pull, followed by the model's id\)/, () =>
+    failing(404),
+  ),
+  fatal(
+    '511',
+    /answered 511\. The network requires a sign-in\. Open any web page, sign in, and try again\.$/,
+    () => failing(511),
+  ),
+  fatal(
+    'a part of the file in place of the whole',
+    /answered 206\. That is a part of the file, although the whole was requested: a proxy/,
+    (answer) => ({ refusesRange: true, ...(answer > 0 && { status: 206 }) }),
+  ),
+  fatal(
+    'a part of 100 bytes whatever is asked for',
+    /answered 206\. That is a part of the file, although the whole was requested/,
+    () => ({ maxRange: 100, status: 206 }),
+  ),
+  fatal('a web page with status 200', /answered a web page \(HTML, status 200\) instead of/, () => ({
+    body: HTML,
+    ignoresRange: true,
+    headers: htmlHeaders,
+  })),
+  fatal('a web page in answer to a range', /answered a web page \(HTML, status 206\) instead of/, () => ({
+    headers: htmlHeaders,
+  })),
+  fatal(
+    'a whole file of another length',
+    /has \d+ bytes, which is not what the catalog says/,
+    (_, body) => ({ body: Buffer.concat([body, Buffer.from('x')]), ignoresRange: true }),
+    'weights_corrupt',
+  ),
+  fatal(
+    'no ranges, and a connection that drops after each megabyte',
+    /cannot continue a file \(byte ranges\), several times/,
+    () => ({ cutAfter: 2 ** 20, ignoresRange: true }),
+  ),
+  fatal(
+    'another file of the same length',
+    /does not have the SHA-256 that the catalog says/,
+    (_, body) => ({ body: flipped(body) }),
+    'weights_corrupt',
+  ),
 ];

@@ -6,6 +6,7 @@ import {
   IdleTimeout,
   isQuotaError,
   isTransient,
+  MIN_PROGRESS_BYTES,
   reach,
   TransientStatusError,
   UnreachableError,
@@ -22,9 +23,6 @@ const NOT_RESUMABLE = 'the connection broke, and the server cannot continue a fi
 
 /** Number of connections per file, as one often does not use the full bandwidth. */
 const CONNECTIONS = 4;
-
-/** A server that ends a range after fewer bytes supports none: a file would take days. */
-export const MIN_RANGE_BYTES = 65_536;
 
 export interface DownloadOptions {
   url: string;
@@ -152,7 +150,8 @@ async function downloadOnce(
     try {
       return await store(index, isAlone);
     } catch (error) {
-      const isShort = error instanceof EndedEarlyError && error.received < MIN_RANGE_BYTES;
+      // A server that ends ranges so early supports none.
+      const isShort = error instanceof EndedEarlyError && error.received < MIN_PROGRESS_BYTES;
       if (!isShort && !(error instanceof UnusableRangeError)) throw error;
       sendsRanges = false;
       isSingle = true;

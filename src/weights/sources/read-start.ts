@@ -1,6 +1,5 @@
-import { isTransient, reach, TransientStatusError } from '#base';
+import { isTransient, MIN_PROGRESS_BYTES, reach, TransientStatusError } from '#base';
 import { answered } from '../download/download-errors.ts';
-import { MIN_RANGE_BYTES } from '../download/download.ts';
 import { GATED, reading, unreadable } from './hub-source.ts';
 
 const ADVICE = '. Download the file, and add it from this device';
@@ -38,7 +37,7 @@ export async function readStart(
         if (filled === bytes.length) break;
       }
       if (filled === bytes.length) return;
-      if (filled - before < MIN_RANGE_BYTES)
+      if (filled - before < MIN_PROGRESS_BYTES)
         throw unreadable(url, `the server sends only ${filled - before} of the requested bytes${ADVICE}`);
       throw new Error(`the connection ended after ${filled} bytes`);
     },
