@@ -23,10 +23,9 @@ interface Answer {
 }
 
 /** Posts the bodies together, and a chat of one token beside them. A content is one pattern, repeated. */
-async function post(bodies: { path: string; pattern: string; times: number }[]): Promise<{
-  beside: Answer;
-  long: Answer[];
-}> {
+async function post(
+  bodies: { path: string; pattern: string; times: number }[],
+): Promise<{ beside: Answer; long: Answer[] }> {
   return page.evaluate(
     async ([apiKey, requests]) => {
       const send = async (path: string, body: object): Promise<Answer> => {

@@ -58,13 +58,7 @@ export interface DriverOptions {
 
 /** Three tabs that ask all the time, while one event happens in each round. Throws at the first thing that is wrong. */
 export class Driver {
-  readonly figures: Figures = {
-    rounds: 0,
-    requests: 0,
-    endings: {},
-    events: {},
-    longestRequestMs: 0,
-  };
+  readonly figures: Figures = { rounds: 0, requests: 0, endings: {}, events: {}, longestRequestMs: 0 };
   /** Engine workers that were seen. */
   readonly epochs = new Set<string>();
   readonly #context: BrowserContext;

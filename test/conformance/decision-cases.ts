@@ -124,11 +124,7 @@ export const decisionCases: ConformanceCase[] = [
         { type: 'function_call', call_id: 'a', name: 'weather', arguments: '{}' },
         { type: 'function_call_output', call_id: 'a', output: 'Sun' },
         { type: 'custom_tool_call', call_id: 'b', name: 'note', input: 'x' },
-        {
-          type: 'custom_tool_call_output',
-          call_id: 'b',
-          output: [{ type: 'input_text', text: 'done' }],
-        },
+        { type: 'custom_tool_call_output', call_id: 'b', output: [{ type: 'input_text', text: 'done' }] },
       ],
     },
     decision('predicate'),

@@ -237,10 +237,7 @@ test.each([
     form: 'OpenAI’s older one',
     logprobs: { tokens: ['x'], token_logprobs: [-0.1], top_logprobs: [{ y: -2 }], text_offset: [0] },
   },
-  {
-    form: 'llama.cpp’s',
-    logprobs: { content: [{ ...chosen, top_logprobs: [other] }] },
-  },
+  { form: 'llama.cpp’s', logprobs: { content: [{ ...chosen, top_logprobs: [other] }] } },
 ])('log probabilities of a raw prompt, in the form of $form', async ({ logprobs }) => {
   const { asked, baseUrl } = await serve((response) =>
     stream(response, [{ choices: [{ text: 'x', logprobs, finish_reason: 'stop' }] }, usage]),

@@ -126,11 +126,7 @@ test.each([false, true])('every item of a response is accepted by its id, stream
   expect(promptOf(engine)).toEqual([
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'Light?' },
-    {
-      role: 'assistant',
-      content: 'Which?',
-      toolCalls: [{ id: 'c1', name: 'light', arguments: '{}' }],
-    },
+    { role: 'assistant', content: 'Which?', toolCalls: [{ id: 'c1', name: 'light', arguments: '{}' }] },
     { role: 'tool', content: 'on', toolCallId: 'c1' },
     { role: 'assistant', content: '', toolCalls: [expect.objectContaining({ name: 'light' })] },
   ]);
