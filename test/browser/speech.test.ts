@@ -88,15 +88,13 @@ test('FLAC has the samples of PCM', async () => {
 test('events: each sentence as soon as it is spoken, then the usage', async () => {
   const events = await page.evaluate(
     async ([apiKey, id]) => {
-      const response = await window
-        .client(apiKey)
-        .audio.speech.create({
-          model: id,
-          input: 'One sentence. And another one! Is this the third?',
-          voice: 'heart',
-          response_format: 'pcm',
-          stream_format: 'sse',
-        });
+      const response = await window.client(apiKey).audio.speech.create({
+        model: id,
+        input: 'One sentence. And another one! Is this the third?',
+        voice: 'heart',
+        response_format: 'pcm',
+        stream_format: 'sse',
+      });
       return (await response.text())
         .split('\n\n')
         .filter((event) => event.startsWith('data: '))

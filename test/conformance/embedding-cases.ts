@@ -43,7 +43,7 @@ export const embeddingCases: ConformanceCase[] = [
   ),
   of('float by name', { input: 'An owl.', encoding_format: 'float' }, embeddings(1)),
   of(
-    'user and nulls',
+    'a user, nulls',
     { input: 'An owl.', user: 'u', encoding_format: null, dimensions: null },
     embeddings(1),
   ),

@@ -9,14 +9,8 @@ import type { EngineRequester, KeyStore, StageEvent } from '../../src/protocol/s
 
 /** Every kind of request × every ending: what the log, the headers and the key's charge say. */
 
-const ENDINGS = [
-  'success',
-  'fails before',
-  'fails in prefill',
-  'fails after output',
-  'client leaves',
-] as const;
-type Ending = (typeof ENDINGS)[number];
+const ENDS = ['success', 'fails before', 'fails in prefill', 'fails after output', 'client leaves'] as const;
+type Ending = (typeof ENDS)[number];
 
 interface Row {
   name: string;

@@ -142,12 +142,7 @@ const legacyCases: ConformanceCase[] = [
     { messages: [user, legacyCall, legacyResult], function_call: 'none', max_tokens: 4 },
     completion(),
   ),
-  badLegacy(
-    'a result without a call',
-    { messages: [user, legacyResult] },
-    'messages[1].name',
-    'invalid_value',
-  ),
+  badLegacy('a result of no call', { messages: [user, legacyResult] }, 'messages[1].name', 'invalid_value'),
   badLegacy(
     'a result without a name',
     { messages: [user, { role: 'function', content: 'x' }] },
@@ -155,12 +150,7 @@ const legacyCases: ConformanceCase[] = [
   ),
   badLegacy('beside tools', { tools }, 'functions', 'invalid_parameter_combination'),
   badLegacy('with tool_choice', { tool_choice: 'auto' }, 'functions', 'invalid_parameter_combination'),
-  badLegacy(
-    'function_call of none',
-    { function_call: { name: 'door' } },
-    'function_call.name',
-    'invalid_value',
-  ),
+  badLegacy('a call of none', { function_call: { name: 'door' } }, 'function_call.name', 'invalid_value'),
   badLegacy(
     'function_call without functions',
     { functions: undefined, function_call: { name: 'light' } },
@@ -168,12 +158,7 @@ const legacyCases: ConformanceCase[] = [
     'invalid_parameter_combination',
   ),
   badLegacy('function_call required', { function_call: 'required' }, 'function_call'),
-  badLegacy(
-    'a name twice',
-    { functions: [...functions, ...functions] },
-    'functions[1].name',
-    'invalid_value',
-  ),
+  badLegacy('one twice', { functions: [...functions, ...functions] }, 'functions[1].name', 'invalid_value'),
   badLegacy(
     'no name',
     { functions: [{ parameters: ON_OR_OFF }] },
@@ -226,11 +211,7 @@ export const toolCases: ConformanceCase[] = [
     streamedCall('tool_calls'),
   ),
   of('auto may answer or call', { max_tokens: 8 }, completion()),
-  of(
-    'auto with a response format',
-    { response_format: { type: 'json_object' }, max_tokens: 8 },
-    completion(),
-  ),
+  of('auto with a format', { response_format: { type: 'json_object' }, max_tokens: 8 }, completion()),
   of(
     'none calls nothing',
     { tool_choice: 'none', max_tokens: 4 },
@@ -253,12 +234,7 @@ export const toolCases: ConformanceCase[] = [
       ).toEqual({}),
     ),
   ),
-  bad(
-    'a name that is not one',
-    { tools: [tool('switch the light')] },
-    'tools[0].function.name',
-    'invalid_value',
-  ),
+  bad('a wrong name', { tools: [tool('switch the light')] }, 'tools[0].function.name', 'invalid_value'),
   bad(
     'no name',
     { tools: [{ type: 'function', function: {} }] },

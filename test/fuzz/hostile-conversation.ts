@@ -14,14 +14,7 @@ const PIECES = [
   'İ',
 ];
 const LENGTHS = [0, 1, 30, 5000, 100_000];
-const ARGUMENTS = [
-  '{}',
-  '',
-  '[',
-  '"a"',
-  '{"a":{"a":{"a":[1,2,{"b":null}]}}}',
-  `{"k":"${'a'.repeat(20_000)}"}`,
-];
+const ARGS = ['{}', '', '[', '"a"', '{"a":{"a":{"a":[1,2,{"b":null}]}}}', `{"k":"${'a'.repeat(20_000)}"}`];
 const EFFORTS = ['none', 'low', 'high'] as const;
 
 function text(random: Random): string {
@@ -34,7 +27,7 @@ function message(random: Random): ChatMessage {
   const toolCalls = Array.from({ length: random.pick([1, 2, 40]) }, (_, index) => ({
     id: random.pick(['call_1', `call_${index}`, '', 'a'.repeat(64)]),
     name: random.pick(['f', 'a', 'content', '__proto__', 'f'.repeat(64)]),
-    arguments: random.pick(ARGUMENTS),
+    arguments: random.pick(ARGS),
   }));
   return random.pick<ChatMessage>([
     { role: 'system', content },

@@ -132,11 +132,7 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
       const whole = json(baseOf(path));
       const cut = whole.slice(0, random.below(whole.length));
       const bytes = Uint8Array.from({ length: 1 + random.below(200) }, () => random.below(256));
-      const wide = Uint8Array.from([
-        0xff,
-        0xfe,
-        ...[...whole].flatMap((letter) => [letter.charCodeAt(0), 0]),
-      ]);
+      const wide = Uint8Array.from([0xff, 0xfe, ...[...whole].flatMap((each) => [each.charCodeAt(0), 0])]);
       const others = [
         '',
         ' ',

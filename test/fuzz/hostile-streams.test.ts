@@ -23,22 +23,16 @@ beforeAll(async () => {
   models = await servedModels(4_000_000);
 });
 /** Sends the block as fast as it is read, up to so many bytes, and then the end. */
-function pour(
-  response: ServerResponse,
-  block: string,
-  most: number,
-  end = '',
-  type = 'text/event-stream',
-): void {
-  response.writeHead(200, { 'content-type': type });
+function pour(to: ServerResponse, block: string, most: number, end = '', type = 'text/event-stream'): void {
+  to.writeHead(200, { 'content-type': type });
   let own = 0;
   const push = (): void => {
-    while (own < most && !response.destroyed) {
+    while (own < most && !to.destroyed) {
       own += block.length;
       sent += block.length;
-      if (!response.write(block)) return void response.once('drain', push);
+      if (!to.write(block)) return void to.once('drain', push);
     }
-    response.end(end);
+    to.end(end);
   };
   push();
 }

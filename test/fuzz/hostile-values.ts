@@ -17,31 +17,9 @@ const TEXTS = [
   '"{{ 7 * 7 }}{% for a in b %}"',
   '"\u{1F468}\u200D\u{1F469}\u200D\u{1F467}\u0301"',
 ];
-const NUMBERS = [
-  '0',
-  '-0',
-  '-1',
-  '1.5',
-  '1e308',
-  '1e999',
-  '-1e999',
-  '9007199254740993',
-  '1e-400',
-  '4294967296',
-];
+const NUMBERS = '0 -0 -1 1.5 1e308 1e999 -1e999 9007199254740993 1e-400 4294967296'.split(' ');
 const OTHERS = ['true', 'false', '{}', '[]', '[[]]', '[null]', '[{}]', '{"":{}}'];
-const KEYS = [
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  '',
-  '0',
-  'length',
-  'then',
-  '$ref',
-  'type',
-];
+const KEYS = ['', ...'__proto__ constructor toString hasOwnProperty 0 length then $ref type'.split(' ')];
 
 /** An object whose values are JSON already. */
 export const json = (fields: Record<string, Json>): Json =>

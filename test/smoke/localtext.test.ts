@@ -45,16 +45,14 @@ interface Reply {
 const stream = (at: Page, content: string, tokens: number): Promise<Reply> =>
   at.evaluate(
     async ([apiKey, question, most]) => {
-      const events = await window
-        .client(apiKey)
-        .chat.completions.create({
-          model: 'amber-phoenix-4',
-          messages: [{ role: 'user', content: question }],
-          temperature: 0,
-          max_tokens: most,
-          stream: true,
-          stream_options: { include_usage: true },
-        });
+      const events = await window.client(apiKey).chat.completions.create({
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content: question }],
+        temperature: 0,
+        max_tokens: most,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
       const reply: Reply = { text: '', finishReason: null, tokens: undefined, deltas: 0 };
       for await (const { choices, usage } of events) {
         for (const { delta, finish_reason: reason } of choices) {

@@ -2,17 +2,15 @@ type Thought<Message> = Message & { reasoning_content?: string };
 
 /** For `page.evaluate()`: each choice's thoughts, its text, and the order in which they came. The title has the thoughts so far. */
 export async function streamThoughts({ key, model, more }: { key: string; model: string; more: object }) {
-  const stream = await window
-    .client(key)
-    .chat.completions.create({
-      model,
-      messages: [{ role: 'user', content: 'What is the sea?' }],
-      temperature: 0,
-      max_tokens: 20,
-      stream: true,
-      stream_options: { include_usage: true },
-      ...more,
-    });
+  const stream = await window.client(key).chat.completions.create({
+    model,
+    messages: [{ role: 'user', content: 'What is the sea?' }],
+    temperature: 0,
+    max_tokens: 20,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...more,
+  });
   const choices = [0, 1].map(() => ({ reasoning: '', text: '', order: [] as string[], finish: '' }));
   let usage;
   for await (const chunk of stream) {

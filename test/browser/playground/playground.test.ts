@@ -170,13 +170,11 @@ test('imports a conversation, and renders what a model wrote without running or 
 
   await open('Chat');
   await page.getByRole('button', { name: 'Conversations' }).click();
-  await page
-    .getByLabel('Import')
-    .setInputFiles({
-      name: 'export.json',
-      mimeType: 'application/json',
-      buffer: Buffer.from(JSON.stringify(exported)),
-    });
+  await page.getByLabel('Import').setInputFiles({
+    name: 'export.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from(JSON.stringify(exported)),
+  });
   await page.getByText('Imported 1 conversation.').waitFor();
   await page.getByRole('button', { name: /^Hostile/ }).click();
   const reply = page.locator('.turn-assistant .markdown');

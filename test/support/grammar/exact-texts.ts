@@ -11,21 +11,7 @@ function numberText(random: Random): string {
   return `${random.pick(['', '-'])}${whole}${fraction}${exponent}`;
 }
 
-const NAMES = [
-  'a',
-  '10',
-  '2',
-  '1',
-  '01',
-  '-1',
-  '4294967295',
-  '__proto__',
-  'constructor',
-  'a "b"',
-  '\\',
-  'é',
-  '',
-];
+const NAMES = [...String.raw`a 10 2 1 01 -1 4294967295 __proto__ constructor \ é`.split(' '), 'a "b"', ''];
 
 /** A JSON text without spaces, with numbers and names that JavaScript writes differently. */
 export function exactText(random: Random, depth = 3): string {

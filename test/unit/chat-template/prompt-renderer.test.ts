@@ -100,7 +100,7 @@ test('the start of a worker takes none of the time for its template', async () =
 test.each([
   ['shows the message', SOURCE, undefined],
   [
-    'shows another text',
+    'shows no message',
     "{{ 'Hi' }}",
     'has a chat template that cannot be used: it does not show the messages',
   ],

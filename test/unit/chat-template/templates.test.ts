@@ -79,16 +79,13 @@ describe.each(templates)('%s', (name) => {
   });
 });
 
-test.each(Object.entries(expressions))(
-  "an expression makes the text of Python's Jinja: %s",
-  (source, text) => {
-    const messages = [
-      { role: 'user', content: 'Hello' },
-      { role: 'assistant', content: 'Hi', n: 2 },
-    ];
-    expect(new BoundedTemplate(source).render({ messages })).toBe(text);
-  },
-);
+test.each(Object.entries(expressions))("an expression gives Python's text: %s", (source, text) => {
+  const messages = [
+    { role: 'user', content: 'Hello' },
+    { role: 'assistant', content: 'Hi', n: 2 },
+  ];
+  expect(new BoundedTemplate(source).render({ messages })).toBe(text);
+});
 
 /** Expressions of a text `x`, which the messages of the recorded expressions lack. */
 const OF_TEXTS =

@@ -52,20 +52,16 @@ test('a template without a closing tag does not think', () => {
 });
 
 test('names the tokens of the tags, and the space that models write beside them', () => {
-  const [lines, brackets] = [thinkTags('</think>'), thinkTags('[/THINK]')];
+  const [lines, square] = [thinkTags('</think>'), thinkTags('[/THINK]')];
   const channel = thinkTags('<channel|>');
-  if (!lines || !brackets || !channel) throw new Error('no tags');
+  if (!lines || !square || !channel) throw new Error('no tags');
   expect(tagTokens(lines)).toEqual(['<think>', '</think>']);
-  expect(tagTokens(brackets)).toEqual(['[THINK]', '[/THINK]']);
+  expect(tagTokens(square)).toEqual(['[THINK]', '[/THINK]']);
   expect(tagTokens(channel)).toEqual(['<|channel>', '<channel|>']);
   expect([opening(lines), ending(lines), closing(lines)]).toEqual([
     '<think>\n',
     '\n</think>\n\n',
     '</think>\n\n',
   ]);
-  expect([opening(brackets), ending(brackets), closing(brackets)]).toEqual([
-    '[THINK]',
-    '[/THINK]',
-    '[/THINK]',
-  ]);
+  expect([opening(square), ending(square), closing(square)]).toEqual(['[THINK]', '[/THINK]', '[/THINK]']);
 });

@@ -52,11 +52,7 @@ test.each<[string, Buffer<ArrayBuffer>, RegExp]>([
   ['with a tensor of too many dimensions', u32(BLK, 1_000_000), /tensor blk 1000000 dimensions/],
   ['with a tensor larger than it', u64(BLK + 4, 2n ** 40n), /tensor blk ends at byte \d+, and has \d+/],
   ['with a tensor behind its end', u64(BLK + 16, 2n ** 62n), /tensor blk ends at byte/],
-  [
-    'cut short in its tensors',
-    altered((gguf) => gguf.subarray(0, gguf.length - 8)),
-    /tensor norm ends at byte/,
-  ],
+  ['cut in its tensors', altered((gguf) => gguf.subarray(0, gguf.length - 8)), /tensor norm ends at byte/],
   ['cut short in its header', altered((gguf) => gguf.subarray(0, BLK + 6)), /ends within its header/],
 ])('a GGUF %s is refused by its name', async (_, bytes, message) => {
   const failure = checked('m/a.gguf', bytes);
@@ -110,11 +106,7 @@ test.each<[string, Buffer<ArrayBuffer>, RegExp]>([
     safetensors(tensor({ shape: [2 ** 30, 2 ** 30] })),
     /tensor w 8 bytes, and a shape/,
   ],
-  [
-    'cut short in its tensors',
-    safetensors(tensor(), { data: 4 }),
-    /tensor w lies at 0 to 8, and has 4 bytes/,
-  ],
+  ['cut in its tensors', safetensors(tensor(), { data: 4 }), /tensor w lies at 0 to 8, and has 4 bytes/],
 ])('a safetensors file %s is refused by its name', async (_, bytes, message) => {
   const failure = checked('m/a.safetensors', bytes);
   await expect(failure).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });

@@ -169,13 +169,10 @@ test.each<[string, string, GgufMetadata, number, number]>([
   ['all layers', 'mamba2', { ...ssm, 'attention.head_count': 0 }, 4 * SSM_BYTES, 0],
   ['shifted tokens', 'rwkv7', { 'wkv.head_size': 64, 'attention.head_count': 0 }, 4 * 4 * 128 * 66, 0],
   ['no layers', 'qwen3', {}, 0, 4 * 256],
-])(
-  'a state that does not grow with the conversation: %s',
-  async (_, architecture, own, stateBytes, kvValues) => {
-    const traits = await factsOf(withSizes(architecture, { ...hybrid, ...own }));
-    expect(traits).toMatchObject({ stateBytes, kvValues });
-  },
-);
+])('a state that does not grow with the chat: %s', async (_, architecture, own, stateBytes, kvValues) => {
+  const traits = await factsOf(withSizes(architecture, { ...hybrid, ...own }));
+  expect(traits).toMatchObject({ stateBytes, kvValues });
+});
 
 test.each([
   ['80 wide', { 'llama.attention.key_length': 80, 'llama.attention.value_length': 80 }, false],
@@ -445,9 +442,7 @@ test.each([
 });
 
 test('a ZIP archive is named, and a file that cannot be read to its end', async () => {
-  await expect(factsOf(Buffer.from('PK\u0003\u0004 and what follows in it'))).rejects.toThrow(
-    'a ZIP archive',
-  );
+  await expect(factsOf(Buffer.from('PK\u0003\u0004 and what follows here'))).rejects.toThrow('a ZIP archive');
   const cut = { size: 1000, read: async () => new Uint8Array(writeGguf({}).subarray(0, 10)) };
   await expect(readHeader(cut, readGguf)).rejects.toThrow('could not be read to its end');
 });

@@ -265,12 +265,7 @@ describe('a prompt', () => {
 
   test.each<[string, unknown, unknown, string]>([
     ['a system prompt after other messages', [{ role: 'system', content: 'x' }], {}, 'TypeError'],
-    [
-      'an image',
-      [{ role: 'user', content: [{ type: 'image', value: new Blob() }] }],
-      {},
-      'NotSupportedError',
-    ],
+    ['a photo', [{ role: 'user', content: [{ type: 'image', value: new Blob() }] }], {}, 'NotSupportedError'],
     ['bytes', [{ role: 'user', content: [{ type: 'text', value: new Uint8Array() }] }], {}, 'TypeError'],
     [
       'an image of the assistant',
@@ -541,12 +536,7 @@ describe('a prompt', () => {
     expect(overflow).not.toHaveBeenCalled();
     expect(await session.prompt('d '.repeat(15))).toBe('one two');
     expect(overflow).toHaveBeenCalledOnce();
-    expect(asked[0]?.messages.map(({ content }) => String(content).slice(0, 1))).toEqual([
-      'f',
-      'b',
-      'c',
-      'd',
-    ]);
+    expect(asked[0]?.messages.map(({ content }) => String(content)[0])).toEqual(['f', 'b', 'c', 'd']);
     expect(session.contextUsage).toBe(40);
     await expect(session.prompt('e '.repeat(60))).rejects.toMatchObject({
       name: 'QuotaExceededError',

@@ -63,19 +63,16 @@ it('asks the tabs, too, when a linked worker does not accept in time', async () 
   expect([leader.offers, leader.linked]).toEqual([2, 0]);
 });
 
-it.each(['linked', 'direct', 'refused'] as const)(
-  'asks the tabs for one of all that wait: %s',
-  async (end) => {
-    const asked: Ways[] = [];
-    site.leader = { offer: async (ways) => void asked.push(ways) };
-    const asks = Promise.allSettled(Array.from({ length: 20 }, ask));
-    await delay(500);
-    expect(asked.length).toBeLessThan(5);
-    const leader = lead();
-    leader.isDirect = end === 'direct';
-    if (end === 'refused') asked[0]?.openPort().postMessage(failure('engine_failed'));
-    const status = end === 'refused' ? 'rejected' : 'fulfilled';
-    expect((await asks).filter((each) => each.status !== status)).toEqual([]);
-    expect(leader.offers).toBeLessThan(3);
-  },
-);
+it.each(['linked', 'direct', 'refused'] as const)('asks the tabs for one of all waiting: %s', async (end) => {
+  const asked: Ways[] = [];
+  site.leader = { offer: async (ways) => void asked.push(ways) };
+  const asks = Promise.allSettled(Array.from({ length: 20 }, ask));
+  await delay(500);
+  expect(asked.length).toBeLessThan(5);
+  const leader = lead();
+  leader.isDirect = end === 'direct';
+  if (end === 'refused') asked[0]?.openPort().postMessage(failure('engine_failed'));
+  const status = end === 'refused' ? 'rejected' : 'fulfilled';
+  expect((await asks).filter((each) => each.status !== status)).toEqual([]);
+  expect(leader.offers).toBeLessThan(3);
+});

@@ -88,12 +88,9 @@ test('finds them in later chunks of a large file', async () => {
   }
 });
 
-test.each(['blk.0.attn_norm.weight', 'blk.0.attn_q.weight.lora_a'])(
-  'finds %s of zeros alone',
-  async (name) => {
-    const tensor = { name, shape: [4], type: F32, bytes: 16 };
-    const file = (data: Buffer) => writeGguf({ metadata: chatMetadata, tensors: [{ ...tensor, data }] });
-    expect(await check(file(Buffer.alloc(16)), 'slices')).toBe(tensor.name);
-    expect(await check(file(Buffer.of(0, 0, 0x80, 0x3f)), 'stream')).toBeNull();
-  },
-);
+test.each(['blk.0.attn_norm.weight', 'blk.0.attn_q.weight.lora_a'])('finds %s of zeros', async (name) => {
+  const tensor = { name, shape: [4], type: F32, bytes: 16 };
+  const file = (data: Buffer) => writeGguf({ metadata: chatMetadata, tensors: [{ ...tensor, data }] });
+  expect(await check(file(Buffer.alloc(16)), 'slices')).toBe(tensor.name);
+  expect(await check(file(Buffer.of(0, 0, 0x80, 0x3f)), 'stream')).toBeNull();
+});

@@ -38,10 +38,10 @@ const runReply = (
 
 /** Three replies at once. @returns whose each token was */
 async function runThree(server: FakeLlamaServer, count: number): Promise<string[]> {
-  const scheduler = scheduled(server, 4, '');
+  const replies = scheduled(server, 4, '');
   const order: string[] = [];
   await Promise.all(
-    ['a', 'b', 'c'].map((name) => runReply(scheduler, ask(100, count), () => order.push(name))),
+    ['a', 'b', 'c'].map((name) => runReply(replies, ask(100, count), () => order.push(name))),
   );
   return order;
 }

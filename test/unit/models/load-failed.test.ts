@@ -15,11 +15,7 @@ test.each([
   ],
   [new TypeError('error loading dynamically imported module: x'), 'model_load_failed', /reload the tabs/],
   [new TypeError('Importing a module script failed.'), 'model_load_failed', /reload the tabs/],
-  [
-    new Error('no such operator'),
-    'model_load_failed',
-    /the engine reported: no such operator\. Check its files/,
-  ],
+  [new Error('no operator'), 'model_load_failed', /the engine reported: no operator\. Check its files/],
 ])('%s is told as %s', (cause, code, message) => {
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const { wire } = loadFailed(variant, cause);

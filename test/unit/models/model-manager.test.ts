@@ -147,10 +147,7 @@ test('the site’s own manifest comes first: nothing is asked of the hub', async
 });
 
 test.each([
-  [
-    'climbs out of its folder',
-    { version: 1, files: { 'mlc/big/../../x': { bytes: 1, sha256: sha256('x') } } },
-  ],
+  ['leaves its folder', { version: 1, files: { 'mlc/big/../../x': { bytes: 1, sha256: sha256('x') } } }],
   ['lies about a size', { version: 1, files: { 'mlc/big/x': { bytes: -1, sha256: sha256('x') } } }],
   ['is of another version', { version: 2, files: {} }],
 ])('a manifest that %s is passed over', async (_, manifest) => {

@@ -40,24 +40,21 @@ test.each([
   [[200], true],
   [[60_000], false],
   [[49, 60_000], false],
-])(
-  'a request with jobs of %j ms that begins before the pages pause is waited for: %s',
-  async (jobs, isOver) => {
-    const { manager } = new FakeLocks();
-    const postMessage = vi.fn(async () => {
-      for (const ms of jobs) {
-        const release = await keepLock(manager, requestLock('/', '1'));
-        await sleep(ms).then(release);
-        await sleep(2);
-      }
-    });
-    vi.stubGlobal('BroadcastChannel', function () {
-      return { postMessage, close: () => undefined };
-    });
-    expect(await pausePages(manager, '/')).toBe(isOver);
-    expect(postMessage).toHaveBeenCalledOnce();
-  },
-);
+])('a request with jobs of %j ms, begun before the pages pause, is waited for: %s', async (jobs, isOver) => {
+  const { manager } = new FakeLocks();
+  const postMessage = vi.fn(async () => {
+    for (const ms of jobs) {
+      const release = await keepLock(manager, requestLock('/', '1'));
+      await sleep(ms).then(release);
+      await sleep(2);
+    }
+  });
+  vi.stubGlobal('BroadcastChannel', function () {
+    return { postMessage, close: () => undefined };
+  });
+  expect(await pausePages(manager, '/')).toBe(isOver);
+  expect(postMessage).toHaveBeenCalledOnce();
+});
 
 test('a clock that is set back does not prolong the pause', () => {
   expect(pauseFor(NOW + 1000, NOW - 3_600_000)).toBeCloseTo(1000, -1);

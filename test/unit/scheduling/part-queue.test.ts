@@ -54,23 +54,20 @@ test.for(
     { engine, others: 'long', texts: ['a', 'b', 'c', 'd'].map((each) => each.repeat(200)) },
     { engine, others: 'short', texts: ['a'.repeat(200)] },
   ]),
-)(
-  '$engine: a new request waits for few of 200 $others ones, and these all end',
-  async ({ engine, texts }) => {
-    const computed: string[] = [];
-    const embedder = ENGINES[engine](computed);
-    const others = Array.from({ length: 200 }, () => lastOf(embedder.run(job(...texts), signal)));
-    await delay(5);
-    const before = computed.length;
-    const { vectors } = await lastOf(embedder.run(job('new'), signal));
-    expect(vectors).toHaveLength(1);
-    expect(computed.length - before).toBeLessThan(8);
-    await lastOf(embedder.run({ ...job('x', 'y', 'z'), client: 'another' }, signal));
-    expect(computed.length - before).toBeLessThan(20);
-    for (const { vectors: all } of await Promise.all(others)) expect(all).toHaveLength(texts.length);
-    expect(computed.filter((text) => text.startsWith('a'))).toHaveLength(200);
-  },
-);
+)('$engine: a new request waits for few of 200 $others ones, and all end', async ({ engine, texts }) => {
+  const computed: string[] = [];
+  const embedder = ENGINES[engine](computed);
+  const others = Array.from({ length: 200 }, () => lastOf(embedder.run(job(...texts), signal)));
+  await delay(5);
+  const before = computed.length;
+  const { vectors } = await lastOf(embedder.run(job('new'), signal));
+  expect(vectors).toHaveLength(1);
+  expect(computed.length - before).toBeLessThan(8);
+  await lastOf(embedder.run({ ...job('x', 'y', 'z'), client: 'another' }, signal));
+  expect(computed.length - before).toBeLessThan(20);
+  for (const { vectors: all } of await Promise.all(others)) expect(all).toHaveLength(texts.length);
+  expect(computed.filter((text) => text.startsWith('a'))).toHaveLength(200);
+});
 
 test('an aborted request of the GGUF model gives its turn to the next', async () => {
   const computed: string[] = [];

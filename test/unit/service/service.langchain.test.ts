@@ -45,14 +45,11 @@ test('LangChain reads a reply and its thoughts, whole and streamed', async () =>
   expect(pieces).toEqual({ text: 'Hello, world!', thoughts: 'I add.' });
 });
 
-test.each(['functionCalling', 'jsonSchema'] as const)(
-  'LangChain’s structured output by %s',
-  async (method) => {
-    const { chat } = await connect();
-    const model = chat().withStructuredOutput(light, { method });
-    expect(await model.invoke('Light on.')).toEqual({ mode: 'on' });
-  },
-);
+test.each(['functionCalling', 'jsonSchema'] as const)('LangChain structures output by %s', async (method) => {
+  const { chat } = await connect();
+  const model = chat().withStructuredOutput(light, { method });
+  expect(await model.invoke('Light on.')).toEqual({ mode: 'on' });
+});
 
 test('LangChain’s tools, and a result that is answered', async () => {
   const { chat } = await connect();
@@ -68,10 +65,7 @@ test('LangChain’s tools, and a result that is answered', async () => {
 test('LangChain’s embeddings', async () => {
   const { embeddings } = await connect();
   const vectors = await embeddings().embedDocuments(['An owl.', 'A mole.']);
-  expect(vectors.map((vector) => Math.hypot(...vector))).toEqual([
-    expect.closeTo(1, 3),
-    expect.closeTo(1, 3),
-  ]);
+  expect(vectors.map((each) => Math.hypot(...each))).toEqual([expect.closeTo(1, 3), expect.closeTo(1, 3)]);
 });
 
 test.each([

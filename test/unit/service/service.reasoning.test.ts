@@ -155,9 +155,7 @@ describe('responses', () => {
   test('streamed: its text in typed events, done before the message begins', async () => {
     const { fetch } = await fakeService({ engine: new FakeEngine(reply) });
     const text = await (await fetch('/v1/responses', { json: { ...ask, stream: true } })).text();
-    const events = typedEvents(text).map(
-      (event) => JSON.parse(event) as OpenAI.Responses.ResponseStreamEvent,
-    );
+    const events = typedEvents(text).map((each) => JSON.parse(each) as OpenAI.Responses.ResponseStreamEvent);
     expect(events.map(({ type }) => type.replace('response.', ''))).toEqual(
       'created in_progress output_item.added content_part.added reasoning_text.delta reasoning_text.delta reasoning_text.done content_part.done output_item.done output_item.added content_part.added output_text.delta output_text.delta output_text.delta output_text.done content_part.done output_item.done completed'.split(
         ' ',
@@ -178,9 +176,7 @@ describe('responses', () => {
     expect(reasoning?.summary).toBe('auto');
     const text = await (await fetch('/v1/responses', { json: { ...asked, stream: true } })).text();
     expect(text).toMatch(/\n\ndata: \[DONE\]\n\n$/);
-    const events = typedEvents(text).map(
-      (event) => JSON.parse(event) as OpenAI.Responses.ResponseStreamEvent,
-    );
+    const events = typedEvents(text).map((each) => JSON.parse(each) as OpenAI.Responses.ResponseStreamEvent);
     const ofSummary = events.filter(({ type }) => type.includes('summary'));
     expect(ofSummary).toMatchObject([
       { type: 'response.reasoning_summary_part.added', part: { text: '' } },

@@ -216,16 +216,13 @@ test.each([
   { name: 'its repetitions follow', of: sampled, attempts: [0, 1, 2], jobs: 1 },
   { name: 'of one with a seed', of: { ...sampled, sampling: { ...sampled.sampling, seed: 1 } }, jobs: 1 },
   { name: 'of a greedy one', of: job, jobs: 1 },
-])(
-  'first attempts want a reply each, if it is sampled: $name',
-  async ({ of, attempts = [0, 0, 0], jobs }) => {
-    const { go, signals, ends, ask } = attempting(of);
-    for (const attempt of attempts) await ask(attempt);
-    expect(signals.length).toBe(jobs);
-    go.resolve();
-    await Promise.all(ends);
-  },
-);
+])('first attempts get a reply each, if sampled: $name', async ({ of, attempts = [0, 0, 0], jobs }) => {
+  const { go, signals, ends, ask } = attempting(of);
+  for (const attempt of attempts) await ask(attempt);
+  expect(signals.length).toBe(jobs);
+  go.resolve();
+  await Promise.all(ends);
+});
 
 test('without numbers of attempts: sampled requests at once want a reply each, a later one follows', async () => {
   const { go, signals, ends, ask } = attempting(sampled);

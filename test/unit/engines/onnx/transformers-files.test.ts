@@ -50,9 +50,7 @@ test('a config of the usual kind is accepted, with unknown fields', async () => 
 test.each([['config.json'], ['tokenizer.json'], ['tokenizer_config.json'], ['onnx/model_q4f16.onnx']])(
   'a catalog that lacks %s is told so',
   async (name) => {
-    const error = await failure(
-      checkConfigs(variantOf(...whole.filter((each) => each !== name)), contextOf({})),
-    );
+    const error = await failure(checkConfigs(variantOf(...whole.filter((it) => it !== name)), contextOf({})));
     expect(error).toMatchObject({ wire: { code: 'weights_unavailable' } });
     expect(String(error)).toContain(name.replace('model_q4f16', 'model'));
   },

@@ -6,21 +6,18 @@ import { openEncoder } from '../../../../src/engines/voice/encode-sound.ts';
 
 const samples = Float32Array.of(0, 0.5, -1);
 
-test.each(['pcm', 'wav'] as const)(
-  '%s: a speech after another, whose bytes were transferred',
-  async (format) => {
-    const spoken: number[] = [];
-    for (let speech = 0; speech < 2; speech++) {
-      const encode = await openEncoder(format, 0, '');
-      for (const bytes of [await encode(samples), await encode(samples)]) {
-        spoken.push(bytes.length);
-        structuredClone(bytes, { transfer: [bytes.buffer] });
-      }
+test.each(['pcm', 'wav'] as const)('%s: a speech after one whose bytes were transferred', async (format) => {
+  const spoken: number[] = [];
+  for (let speech = 0; speech < 2; speech++) {
+    const encode = await openEncoder(format, 0, '');
+    for (const bytes of [await encode(samples), await encode(samples)]) {
+      spoken.push(bytes.length);
+      structuredClone(bytes, { transfer: [bytes.buffer] });
     }
-    const header = format === 'wav' ? 44 : 0;
-    expect(spoken).toEqual([header + 6, 6, header + 6, 6]);
-  },
-);
+  }
+  const header = format === 'wav' ? 44 : 0;
+  expect(spoken).toEqual([header + 6, 6, header + 6, 6]);
+});
 
 test('wav: a resumed speech has no second header', async () => {
   const bytes = await (await openEncoder('wav', 3, ''))(samples);

@@ -88,18 +88,15 @@ test('bytes that are no character are replaced; replies are joined each by itsel
   expect([await textOf(1), await textOf(2), await textOf(1)]).toEqual(['', 'x', '\ufffdy']);
 });
 
-test.each(MARKERS)(
-  'any other exception of a step or a cancel is the end of the server: %s',
-  async (message) => {
-    for (const logged of ['empty grammar stack', null]) {
-      const calls = failing(message, logged);
-      for (const call of [calls.step(1), calls.cancel(1)]) {
-        const error: unknown = await call.catch((reason: unknown) => reason);
-        expect(error).toBeInstanceOf(RangeError);
-      }
+test.each(MARKERS)('any other exception of a step or a cancel ends the server: %s', async (message) => {
+  for (const logged of ['empty grammar stack', null]) {
+    const calls = failing(message, logged);
+    for (const call of [calls.step(1), calls.cancel(1)]) {
+      const error: unknown = await call.catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(RangeError);
     }
-  },
-);
+  }
+});
 
 test('an error that was logged before does not excuse the next one', async () => {
   const calls = failing(MARKERS[0] ?? '', NO_MEMORY);

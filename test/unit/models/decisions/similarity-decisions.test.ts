@@ -3,7 +3,7 @@ import type { DecisionQuestion } from '../../../../src/jobs/decision.ts';
 import { decideBySimilarity } from '../../../../src/models/decisions/similarity-decisions.ts';
 import { fakeEmbedder } from '../../../support/fake-embedder.ts';
 
-const options = [{ label: 'near', description: 'close by' }, { label: 'far' }];
+const options = [{ label: 'near', description: 'nearby' }, { label: 'far' }];
 const questions: DecisionQuestion[] = [
   { type: 'choice', instructions: 'Which?', options },
   { type: 'score', instructions: 'How near?', options },
@@ -29,16 +29,7 @@ test('each question has the probabilities of the texts that belong to it', async
     );
   const { answers, promptTokens } = await ask();
   // Texts that are not of the request are embedded once, and not counted.
-  expect(given[1]).toEqual([
-    'here',
-    'near',
-    'close by',
-    'far',
-    'close by',
-    'far',
-    'It is near.',
-    'It is far.',
-  ]);
+  expect(given[1]).toEqual(['here', 'near', 'nearby', 'far', 'nearby', 'far', 'It is near.', 'It is far.']);
   expect(promptTokens).toBe(8);
   const [choice, score, near, far] = answers;
   for (const each of [choice, score]) {

@@ -280,11 +280,11 @@ test.each([
   ['comments, by a bound of the variant', ': ping\n\n', 2000, 2],
 ])('a server that trickles %s has a bound to its first token', async (_, text, firstTokenMs, seconds) => {
   streams((response) => trickle(response, text));
-  const waiting = expect(ask('hi', firstTokenMs === undefined ? {} : { firstTokenMs })).rejects.toMatchObject(
+  const read = expect(ask('hi', firstTokenMs === undefined ? {} : { firstTokenMs })).rejects.toMatchObject(
     failed(new RegExp(`no token in ${seconds} s`)),
   );
   await passing(seconds * 1000 + 100);
-  await waiting;
+  await read;
 });
 
 test('a server that stops after a token has a minute for the next', async () => {
@@ -292,9 +292,9 @@ test('a server that stops after a token has a minute for the next', async () => 
     response.write(delta('a'));
     trickle(response, ': ping\n\n');
   });
-  const waiting = expect(ask()).rejects.toMatchObject(failed(/no further token in 60 s/));
+  const read = expect(ask()).rejects.toMatchObject(failed(/no further token in 60 s/));
   await passing(61_000);
-  await waiting;
+  await read;
 });
 
 test.each([
@@ -304,13 +304,9 @@ test.each([
 ])('a reply that has its finish reason is whole, though what follows is %s', async (_, rest) => {
   const last = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
   streams((response) => response.write(delta('a') + last + rest));
-  const waiting = expect(ask()).resolves.toMatchObject([
-    {},
-    { delta: { text: 'a' } },
-    { finishReason: 'stop' },
-  ]);
+  const read = expect(ask()).resolves.toMatchObject([{}, { delta: { text: 'a' } }, { finishReason: 'stop' }]);
   await passing(5100);
-  await waiting;
+  await read;
 });
 
 test('an answer that is no stream is named', async () => {
@@ -325,9 +321,9 @@ test('an error whose body does not end has five seconds', async () => {
     response.writeHead(400, { 'content-type': 'application/json' });
     trickle(response, ' ');
   };
-  const waiting = expect(ask()).rejects.toMatchObject(failed(/did not end its answer in 5 s/));
+  const read = expect(ask()).rejects.toMatchObject(failed(/did not end its answer in 5 s/));
   await passing(5100);
-  await waiting;
+  await read;
 });
 
 const embeddings = (...vectors: unknown[]) => {
@@ -396,7 +392,7 @@ test('embeddings that never end, by size and by time', async () => {
   await expect(embed(['a'], 384)).rejects.toMatchObject(failed(/more than \d+ bytes/));
   expect(sent).toBeLessThan(16 * MIB);
   answer = (response) => trickle(response, ' ');
-  const waiting = expect(embed()).rejects.toMatchObject(failed(/did not end its answer in 60 s/));
+  const read = expect(embed()).rejects.toMatchObject(failed(/did not end its answer in 60 s/));
   await passing(60_100);
-  await waiting;
+  await read;
 });

@@ -52,15 +52,11 @@ test('responses take them, and go on from them', async () => {
   ];
   const json = { model: 'seeing', input: [{ role: 'user', content }] };
   const first = await (await service.fetch('/v1/responses', { json })).json();
-  const next = { model: 'seeing', input: 'And?', previous_response_id: first.id };
+  const next = { model: 'seeing', input: 'And', previous_response_id: first.id };
   expect((await service.fetch('/v1/responses', { json: next })).status).toBe(200);
   const kept = { at: 0, url: '/a', detail: 'high', param: 'input[0].content[0]' };
   expect((service.engine.jobs.at(-1) as ChatJob).input).toMatchObject({
-    messages: [
-      { role: 'user', content: 'What?', images: [kept] },
-      { role: 'assistant' },
-      { content: 'And?' },
-    ],
+    messages: [{ role: 'user', content: 'What?', images: [kept] }, { role: 'assistant' }, { content: 'And' }],
   });
 });
 

@@ -21,13 +21,8 @@ test('the engine counts the same prompt that it would answer, and generates noth
     ['/v1/responses', responseBody],
   ] as const)
     bodies.push(await (await fetch(path, init)).json());
-  const count = { object: 'response.input_tokens', input_tokens: 21 };
-  expect(bodies).toMatchObject([
-    count,
-    { usage: { prompt_tokens: 21 } },
-    count,
-    { usage: { input_tokens: 21 } },
-  ]);
+  const own = { object: 'response.input_tokens', input_tokens: 21 };
+  expect(bodies).toMatchObject([own, { usage: { prompt_tokens: 21 } }, own, { usage: { input_tokens: 21 } }]);
   const [counted, answered, countedResponse, answeredResponse] = engine.jobs;
   expect(counted).toEqual({ ...answered, countOnly: true });
   expect(countedResponse).toEqual({ ...answeredResponse, countOnly: true });

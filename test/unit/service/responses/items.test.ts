@@ -149,43 +149,40 @@ test('an item is of its key alone, and of a response that is kept', async () => 
 });
 
 // Browsers report that a client has stopped reading after its next request.
-test.each(['before', 'after'])(
-  'a reply is kept as far as it came, stopped %s the next request',
-  async (when) => {
-    const { client, engine, fetch } = await connect(
-      // The first reply does not go on after its first word.
-      new FakeEngine((_, index) => (index === 0 ? { handOver: { after: 1, loadMs: 1e6 } } : {})),
-    );
-    const left = await fetch('/v1/responses', { json: { model, input: 'Hi.', stream: true } });
-    const reader = left.body?.pipeThrough(new TextDecoderStream()).getReader();
-    let events = '';
-    while (!events.includes('"Hello"')) events += (await reader?.read())?.value ?? '';
-    if (when === 'before') await reader?.cancel();
-    const [id = ''] = /msg_\w+/.exec(events) ?? [];
-    const input = [
-      { type: 'item_reference' as const, id },
-      { role: 'user' as const, content: 'Go on.' },
-    ];
-    const [response = ''] = /resp_[\w-]+/.exec(events) ?? [];
-    await expect(client.responses.cancel(response)).rejects.toThrow('400 Only background responses');
-    await client.responses.create({ model, input });
-    expect(promptOf(engine)).toEqual([
-      { role: 'assistant', content: expect.stringMatching(/^Hello/) as string },
-      { role: 'user', content: 'Go on.' },
-    ]);
-    await client.responses.create({ model, input: 'Go on.', previous_response_id: response });
-    expect(promptOf(engine)[1]).toEqual({
-      role: 'assistant',
-      content: expect.stringMatching(/^Hello/) as string,
-    });
-    if (when === 'after') await reader?.cancel();
-    expect(await client.responses.retrieve(response)).toMatchObject({
-      status: 'incomplete',
-      incomplete_details: null,
-      output: [{ id, status: 'incomplete' }],
-    });
-  },
-);
+test.each(['before', 'after'])('a reply is kept as far as it came, ended %s the next one', async (when) => {
+  const { client, engine, fetch } = await connect(
+    // The first reply does not go on after its first word.
+    new FakeEngine((_, index) => (index === 0 ? { handOver: { after: 1, loadMs: 1e6 } } : {})),
+  );
+  const left = await fetch('/v1/responses', { json: { model, input: 'Hi.', stream: true } });
+  const reader = left.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let events = '';
+  while (!events.includes('"Hello"')) events += (await reader?.read())?.value ?? '';
+  if (when === 'before') await reader?.cancel();
+  const [id = ''] = /msg_\w+/.exec(events) ?? [];
+  const input = [
+    { type: 'item_reference' as const, id },
+    { role: 'user' as const, content: 'Go on.' },
+  ];
+  const [response = ''] = /resp_[\w-]+/.exec(events) ?? [];
+  await expect(client.responses.cancel(response)).rejects.toThrow('400 Only background responses');
+  await client.responses.create({ model, input });
+  expect(promptOf(engine)).toEqual([
+    { role: 'assistant', content: expect.stringMatching(/^Hello/) as string },
+    { role: 'user', content: 'Go on.' },
+  ]);
+  await client.responses.create({ model, input: 'Go on.', previous_response_id: response });
+  expect(promptOf(engine)[1]).toEqual({
+    role: 'assistant',
+    content: expect.stringMatching(/^Hello/) as string,
+  });
+  if (when === 'after') await reader?.cancel();
+  expect(await client.responses.retrieve(response)).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: null,
+    output: [{ id, status: 'incomplete' }],
+  });
+});
 
 test('a reply that its client has left before its first item is kept, without a message', async () => {
   const { client, engine, fetch } = await connect(new FakeEngine({ delayMs: 50 }));

@@ -86,17 +86,14 @@ test('white space is withheld up to a bound', () => {
   expect(sent).toBeGreaterThan(700);
 });
 
-test.each(['[', '{ ', '\nf', '[ {"name": "f'])(
-  'a reply of %j beside 128 functions is searched soon',
-  (piece) => {
-    const many = Array.from({ length: 128 }, (_, index) => {
-      const name = `function_with_a_long_name_${index}`;
-      return { name, description: null, parameters: {}, param: '', strict: false };
-    });
-    const calls = new CallBeginnings({
-      functions: many.map((each) => ({ ...each, tool: { kind: 'function' as const, name: each.name } })),
-    });
-    const text = piece.repeat(600_000 / piece.length);
-    expect(calls.push(text).text + calls.flush()).toBe(text);
-  },
-);
+test.each(['[', '{ ', '\nf', '[ {"name": "f'])('a reply of %j, with 128 functions, is read soon', (piece) => {
+  const many = Array.from({ length: 128 }, (_, index) => {
+    const name = `function_with_a_long_name_${index}`;
+    return { name, description: null, parameters: {}, param: '', strict: false };
+  });
+  const calls = new CallBeginnings({
+    functions: many.map((each) => ({ ...each, tool: { kind: 'function' as const, name: each.name } })),
+  });
+  const text = piece.repeat(600_000 / piece.length);
+  expect(calls.push(text).text + calls.flush()).toBe(text);
+});
