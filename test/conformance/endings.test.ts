@@ -140,6 +140,8 @@ const TOKEN_MS = 6000;
 const FINGERPRINT = 'fake-weights';
 const failure = new ServiceError({ message: 'No.', code: 'engine_lost' });
 
+const timings = { queueMs: QUEUE_MS, computeMs: PREFILL_MS + TOKEN_MS };
+
 /** Events of each kind: 3 prompt tokens, and 2 more if it generates. */
 const EVENTS: { [K in Kind]: EventOf<K>[] } = {
   chat: [
@@ -152,22 +154,13 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
     { type: 'accepted', fingerprint: FINGERPRINT },
     { type: 'delta', text: 'a' },
     { type: 'delta', text: 'b' },
-    {
-      type: 'done',
-      transcript: { answer: { text: 'ab' } },
-      usage,
-      timings: { queueMs: 300, computeMs: 7000 },
-    },
+    { type: 'done', transcript: { answer: { text: 'ab' } }, usage, timings },
   ],
   speech: [
     { type: 'accepted', fingerprint: FINGERPRINT },
     { type: 'delta', bytes: Uint8Array.of(1), text: 'a', seconds: 0.05 },
     { type: 'delta', bytes: Uint8Array.of(2), text: 'b', seconds: 0.05 },
-    {
-      type: 'done',
-      usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 0 },
-      timings: { queueMs: 300, computeMs: 7000 },
-    },
+    { type: 'done', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 0 }, timings },
   ],
   decision: [
     { type: 'delta', progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1, labelTokens: 2 } },
@@ -175,27 +168,13 @@ const EVENTS: { [K in Kind]: EventOf<K>[] } = {
       type: 'done',
       progress: { answers: [[0.5, 0.5]], promptTokens: 3, cachedTokens: 1, labelTokens: 2 },
       fingerprint: FINGERPRINT,
-      timings: { queueMs: 300, computeMs: 7000 },
+      timings,
     },
   ],
   toolChoice: [{ type: 'done', scores: null, promptTokens: 0, fingerprint: FINGERPRINT }],
-  rerank: [
-    {
-      type: 'done',
-      scores: [0.5],
-      promptTokens: 3,
-      fingerprint: FINGERPRINT,
-      timings: { queueMs: 300, computeMs: 7000 },
-    },
-  ],
+  rerank: [{ type: 'done', scores: [0.5], promptTokens: 3, fingerprint: FINGERPRINT, timings }],
   embedding: [
-    {
-      type: 'done',
-      vectors: [Float32Array.of(1)],
-      promptTokens: 3,
-      fingerprint: FINGERPRINT,
-      timings: { queueMs: 300, computeMs: 7000 },
-    },
+    { type: 'done', vectors: [Float32Array.of(1)], promptTokens: 3, fingerprint: FINGERPRINT, timings },
   ],
 };
 

@@ -3,7 +3,7 @@ import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
-import type { KeyRecord } from '../../../src/database/database.ts';
+import type { KeyRecord, withDatabase } from '../../../src/database/database.ts';
 import type { KeyStore } from '../../../src/protocol/service-dependencies.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
@@ -40,6 +40,10 @@ const exceeded = async (key: string) => {
   const admission = await store.admit(key, true);
   return admission.admitted ? admission.exceeded : admission.reason;
 };
+
+/** Works on the database of the module that the keys are of, as each test imports it again. */
+const onStored = async <T>(work: Parameters<typeof withDatabase<T>>[1]): Promise<T> =>
+  (await import('../../../src/database/database.ts')).withDatabase('/', work);
 
 describe('on a full storage', () => {
   const fill = () =>
@@ -92,8 +96,7 @@ describe('keys', () => {
 
   test('only hashes are stored, and lists show neither', async () => {
     const { key } = await keys.issue({ label: 'a' });
-    const { withDatabase } = await import('../../../src/database/database.ts');
-    const stored = JSON.stringify(await withDatabase('/', (database) => database.getAll('keys')));
+    const stored = JSON.stringify(await onStored((database) => database.getAll('keys')));
     expect(stored).not.toContain(key.slice(3, 46));
     const listed = JSON.stringify(await keys.list());
     expect(listed).not.toContain(key.slice(3, 46));
@@ -102,9 +105,8 @@ describe('keys', () => {
 
   test('a stored expiry that is no time has passed', async () => {
     const { key } = await keys.issue({ label: 'a' });
-    const { withDatabase } = await import('../../../src/database/database.ts');
-    const [record] = await withDatabase('/', (database) => database.getAll('keys'));
-    await withDatabase('/', (database) => database.put('keys', { ...record, expiresAt: NaN } as never));
+    const [record] = await onStored((database) => database.getAll('keys'));
+    await onStored((database) => database.put('keys', { ...record, expiresAt: NaN } as never));
     expect(await reason(key)).toBe('expired');
     expect(await keys.list()).toMatchObject([{ state: 'expired' }]);
   });
@@ -180,10 +182,7 @@ describe('keys', () => {
         'revoked',
         'admitted',
       ]);
-      const { withDatabase } = await import('../../../src/database/database.ts');
-      expect(JSON.stringify(await withDatabase('/', (database) => database.getAll('keys')))).not.toContain(
-        second.key,
-      );
+      expect(JSON.stringify(await onStored((database) => database.getAll('keys')))).not.toContain(second.key);
     });
 
     test('its models and limits are those of the last call', async () => {
@@ -220,11 +219,10 @@ describe('keys', () => {
 
   test('a record that another script has damaged is unknown, and replaced by ensure()', async () => {
     const { key, id } = await keys.ensure({ label: 'a' });
-    const { withDatabase } = await import('../../../src/database/database.ts');
-    const [{ secrets: _, ...damaged }] = (await withDatabase('/', (database) => database.getAll('keys'))) as [
+    const [{ secrets: _, ...damaged }] = (await onStored((database) => database.getAll('keys'))) as [
       KeyRecord,
     ];
-    await withDatabase('/', (database) => database.put('keys', damaged as never));
+    await onStored((database) => database.put('keys', damaged as never));
     expect(await reason(key)).toBe('unknown');
     expect((await keys.ensure({ label: 'a' })).id).not.toBe(id);
   });
@@ -239,6 +237,10 @@ const admitted = async (key: string) => {
   if (!admission.admitted) throw new Error('not admitted');
   return admission;
 };
+
+/** Issues a key with a limit of tokens a minute, and admits a request of it. @returns its id */
+const limited = async (tokensPerMinute: number): Promise<string> =>
+  (await admitted((await keys.issue({ label: 'a', limits: { tokensPerMinute } })).key)).keyId;
 
 describe('limits', () => {
   test('requests a minute, filling steadily, and over a restart', async () => {
@@ -258,8 +260,7 @@ describe('limits', () => {
   });
 
   test('tokens a minute: reserved before, corrected after', async () => {
-    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 600 } });
-    const { keyId } = await admitted(key);
+    const keyId = await limited(600);
     expect(await store.reserve(keyId, 500)).toMatchObject({
       retryAfterMs: null,
       limits: { tokens: { limit: 600, remaining: 100 } },
@@ -278,10 +279,9 @@ describe('limits', () => {
   });
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -1e9])(
-    'a count that cannot be true (%s) leaves the reservation as it is',
+    'a count of %s, which cannot be, leaves the reservation',
     async (used) => {
-      const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 600 } });
-      const { keyId } = await admitted(key);
+      const keyId = await limited(600);
       await store.reserve(keyId, 600);
       await store.settle(keyId, 600, used);
       expect(await store.reserve(keyId, 60)).toMatchObject({ retryAfterMs: 6000 });
@@ -289,10 +289,8 @@ describe('limits', () => {
   );
 
   test('a record whose level is no number counts as empty, and fills again', async () => {
-    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 600 } });
-    const { keyId } = await admitted(key);
-    const { withDatabase } = await import('../../../src/database/database.ts');
-    await withDatabase('/', async (database) => {
+    const keyId = await limited(600);
+    await onStored(async (database) => {
       const record = await database.get('keys', keyId);
       if (record) await database.put('keys', { ...record, tokens: { level: Number.NaN, at: now } });
     });
@@ -302,15 +300,13 @@ describe('limits', () => {
   });
 
   test('tokens that are asked for together never exceed what is left', async () => {
-    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 100 } });
-    const { keyId } = await admitted(key);
+    const keyId = await limited(100);
     const all = await Promise.all(Array.from({ length: 64 }, () => store.reserve(keyId, 32)));
     expect(all.filter(({ retryAfterMs }) => retryAfterMs === null)).toHaveLength(3);
   });
 
   test('an estimate over the whole limit is let in once all of it is free, and retry-after holds', async () => {
-    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 70 } });
-    const { keyId } = await admitted(key);
+    const keyId = await limited(70);
     const { taken } = await store.reserve(keyId, 300);
     expect(taken).toBe(140);
     await store.settle(keyId, taken, 93);
@@ -323,10 +319,9 @@ describe('limits', () => {
   });
 
   test.each([1, 100, 101, 500_000])(
-    'a reservation of %d that is never settled holds for two minutes',
+    'a reservation of %d, never settled, holds for two minutes',
     async (wanted) => {
-      const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 100 } });
-      const { keyId } = await admitted(key);
+      const keyId = await limited(100);
       expect(await store.reserve(keyId, wanted)).toMatchObject({ taken: Math.min(wanted, 200) });
       await restart();
       now += 120_000;

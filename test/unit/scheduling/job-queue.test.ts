@@ -39,8 +39,9 @@ test('an abort in line leaves no trace', async () => {
   expect([queue.running, queue.queued]).toEqual([0, 0]);
 });
 
-/** Enters, and notes the name once it runs. */
-function entering(queue: JobQueue) {
+/** A queue. `enter()` notes the name once it runs. */
+function entering(...limits: ConstructorParameters<typeof JobQueue>) {
+  const queue = new JobQueue(...limits);
   const order: string[] = [];
   const leaves = new Map<string, () => void>();
   const paused: string[] = [];
@@ -52,12 +53,11 @@ function entering(queue: JobQueue) {
     leaves.set(name, await queue.enter(signal, claim(client, { ...others, pause })));
     order.push(name);
   };
-  return { order, leaves, paused, enter };
+  return { queue, order, leaves, paused, enter };
 }
 
 test('clients take turns, also with one that has many jobs in line', async () => {
-  const queue = new JobQueue(1);
-  const { order, leaves, enter } = entering(queue);
+  const { order, leaves, enter } = entering(1);
   for (const name of ['a1', 'a2', 'a3', 'a4']) void enter(name, 'a');
   for (const name of ['b1', 'b2']) void enter(name, 'b');
   for (let ran = 1; ran <= 6; ran++) {
@@ -73,8 +73,7 @@ test.each([
 ] as const)(
   'every second turn of short jobs that give way %s goes to their client’s latest',
   async (_, jobClass) => {
-    const queue = new JobQueue(1);
-    const { order, leaves, enter } = entering(queue);
+    const { order, leaves, enter } = entering(1);
     const short = { class: jobClass, mayBeAbandoned: true };
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(name, 'a', short);
     void enter('b1', 'b', short);
@@ -112,8 +111,7 @@ test.each(CLASSES.flatMap((many) => CLASSES.map((few) => [many, few] as const)))
 );
 
 test('jobs that give way leave their slots to others, but for one', async () => {
-  const queue = new JobQueue(4, 4);
-  const { order, leaves, paused, enter } = entering(queue);
+  const { queue, order, leaves, paused, enter } = entering(4, 4);
   for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { class: 'long' });
   void enter('l5', 'a', { class: 'long' });
   await enter('short', 'a');
@@ -125,8 +123,7 @@ test('jobs that give way leave their slots to others, but for one', async () => 
 });
 
 test('short jobs that give way leave as many slots as others wait for, and run beside them', async () => {
-  const queue = new JobQueue(3);
-  const { order, leaves, paused, enter } = entering(queue);
+  const { queue, order, leaves, paused, enter } = entering(3);
   const short = { class: 'short' } as const;
   for (const name of ['s1', 's2', 's3']) await enter(name, 'a', short);
   for (const name of ['s4', 's5']) void enter(name, 'a', short);
@@ -145,8 +142,7 @@ test('short jobs that give way leave as many slots as others wait for, and run b
 
 test('a job that has given way keeps its slot for longer the next time', async () => {
   vi.useFakeTimers();
-  const queue = new JobQueue(1);
-  const { order, paused, enter } = entering(queue);
+  const { order, paused, enter } = entering(1);
   await enter('long', 'a', { class: 'long', pauses: 2 });
   const short = enter('short', 'b');
   await vi.advanceTimersByTimeAsync(1900);
@@ -158,8 +154,7 @@ test('a job that has given way keeps its slot for longer the next time', async (
 
 test('of several long jobs that have given way before, all but the oldest give way at once', async () => {
   vi.useFakeTimers();
-  const queue = new JobQueue(3);
-  const { order, paused, enter } = entering(queue);
+  const { order, paused, enter } = entering(3);
   for (const name of ['l1', 'l2', 'l3']) await enter(name, 'a', { class: 'long', pauses: 5 });
   void enter('short', 'b');
   await vi.advanceTimersByTimeAsync(10);
@@ -170,8 +165,7 @@ test('of several long jobs that have given way before, all but the oldest give w
 const streamed = { class: 'sharing' } as const;
 
 test('a client with more than its share of the slots gives the latest to one that has fewer', async () => {
-  const queue = new JobQueue(4);
-  const { order, leaves, paused, enter } = entering(queue);
+  const { queue, order, leaves, paused, enter } = entering(4);
   for (const name of ['a1', 'a2', 'a3', 'a4']) await enter(name, 'a', streamed);
   void enter('a5', 'a', streamed);
   await Promise.resolve();
@@ -189,8 +183,7 @@ test('a client with more than its share of the slots gives the latest to one tha
 
 test('clients with one slot each take turns with those that have none, the one with the oldest job first', async () => {
   vi.useFakeTimers();
-  const queue = new JobQueue(2);
-  const { order, paused, enter } = entering(queue);
+  const { order, paused, enter } = entering(2);
   for (const client of ['a', 'b']) {
     await enter(client, client, streamed);
     await vi.advanceTimersByTimeAsync(100);
@@ -206,8 +199,7 @@ test('clients with one slot each take turns with those that have none, the one w
 
 test('where all jobs run at once, none gives way', async () => {
   vi.useFakeTimers();
-  const queue = new JobQueue(Infinity);
-  const { order, paused, enter } = entering(queue);
+  const { order, paused, enter } = entering(Infinity);
   for (const name of ['a1', 'a2']) await enter(name, 'a', { class: 'long' });
   await enter('b1', 'b');
   await enter('a3', 'a', { class: 'long' });
