@@ -1,12 +1,12 @@
 import type { Stage } from '../../src/protocol/engine-port.ts';
 import type { ChatJob, EngineFinishReason } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
-import type { DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
-import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
-import type { RerankEvent, RerankJob } from '../../src/jobs/rerank.ts';
-import type { SpeechEvent, SpeechJob } from '../../src/jobs/speech.ts';
+import type { DecisionJob } from '../../src/jobs/decision.ts';
+import type { EmbeddingJob } from '../../src/jobs/embedding.ts';
+import type { RerankJob } from '../../src/jobs/rerank.ts';
+import type { SpeechJob } from '../../src/jobs/speech.ts';
 import type { ToolChoiceEvent, ToolChoiceJob } from '../../src/jobs/tool-choice.ts';
-import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
+import type { TranscriptionJob } from '../../src/jobs/transcription.ts';
 import type {
   EngineRequester,
   EngineEvent,
@@ -17,6 +17,8 @@ import { ServiceError } from '../../src/base/errors/service-error.ts';
 import { sampleOf } from './sample-json.ts';
 
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';
+
+type Run<K extends Kind> = AsyncGenerator<StageEvent | EventOf<K>, void, undefined>;
 
 export interface FakeReply {
   /** Reasoning before the answer, one token each. */
@@ -80,7 +82,7 @@ export class FakeEngine implements EngineRequester {
 
   run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<StageEvent | EventOf<K>> {
     this.origins.push(request.origin);
-    const runs: { [Each in Kind]: (job: JobOf<Each>) => AsyncIterable<StageEvent | EventOf<Each>> } = {
+    const runs: { [Each in Kind]: (job: JobOf<Each>) => Run<Each> } = {
       chat: (chat) => this.#chat(chat, request),
       embedding: (embedding) => this.#embed(embedding, request),
       transcription: (transcription) => this.#transcribe(transcription, request),
@@ -92,7 +94,7 @@ export class FakeEngine implements EngineRequester {
     return runs[job.kind](job);
   }
 
-  async *#chat(job: ChatJob, options: EngineRequest): AsyncGenerator<EngineEvent, void, undefined> {
+  async *#chat(job: ChatJob, options: EngineRequest): Run<'chat'> {
     const reply = this.reply(job, this.jobs.length);
     this.jobs.push(job);
     this.ids.push(options.id);
@@ -137,20 +139,14 @@ export class FakeEngine implements EngineRequester {
     };
   }
 
-  async *#speak(
-    { text }: SpeechJob,
-    { signal }: EngineRequest,
-  ): AsyncGenerator<StageEvent | SpeechEvent, void, undefined> {
+  async *#speak({ text }: SpeechJob, { signal }: EngineRequest): Run<'speech'> {
     await pause(0, signal);
     yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT };
     yield { type: 'delta', bytes: new Uint8Array([1, 2, 3]), text };
     yield { type: 'done', usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 0 } };
   }
 
-  async *#transcribe(
-    job: TranscriptionJob,
-    { signal }: EngineRequest,
-  ): AsyncGenerator<StageEvent | TranscriptionEvent, void, undefined> {
+  async *#transcribe(job: TranscriptionJob, { signal }: EngineRequest): Run<'transcription'> {
     this.transcriptions.push(job);
     await pause(0, signal);
     yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT };
@@ -167,10 +163,7 @@ export class FakeEngine implements EngineRequester {
   }
 
   /** The first option is twice as probable as each of the others. */
-  async *#decide(
-    job: DecisionJob,
-    { signal }: EngineRequest,
-  ): AsyncGenerator<StageEvent | DecisionEvent, void, undefined> {
+  async *#decide(job: DecisionJob, { signal }: EngineRequest): Run<'decision'> {
     this.decisions.push(job);
     await pause(0, signal);
     const answers = job.questions.map(({ type, options }) => {
@@ -183,20 +176,14 @@ export class FakeEngine implements EngineRequester {
     yield { type: 'done', progress, fingerprint: FAKE_FINGERPRINT, timings };
   }
 
-  async *#choose(
-    job: ToolChoiceJob,
-    { signal }: EngineRequest,
-  ): AsyncGenerator<StageEvent | ToolChoiceEvent, void, undefined> {
+  async *#choose(job: ToolChoiceJob, { signal }: EngineRequest): Run<'toolChoice'> {
     this.toolChoices.push(job);
     await pause(0, signal);
     yield { type: 'done', scores: this.toolScores, promptTokens: 12, fingerprint: FAKE_FINGERPRINT };
   }
 
   /** Longer documents are more relevant. */
-  async *#rank(
-    job: RerankJob,
-    { signal }: EngineRequest,
-  ): AsyncGenerator<StageEvent | RerankEvent, void, undefined> {
+  async *#rank(job: RerankJob, { signal }: EngineRequest): Run<'rerank'> {
     this.jobs.push(job);
     yield* this.#wait(signal);
     const scores = job.documents.map(({ length }) => 1 - 1 / (1 + length));
@@ -210,10 +197,7 @@ export class FakeEngine implements EngineRequester {
     if (refuse) throw refuse;
   }
 
-  async *#embed(
-    job: EmbeddingJob,
-    { signal }: EngineRequest,
-  ): AsyncGenerator<StageEvent | EmbeddingEvent, void, undefined> {
+  async *#embed(job: EmbeddingJob, { signal }: EngineRequest): Run<'embedding'> {
     this.jobs.push(job);
     yield* this.#wait(signal);
     const lengths =

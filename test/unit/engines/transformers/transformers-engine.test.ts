@@ -5,6 +5,7 @@ import {
   type Embedder,
   transformersEngine,
 } from '../../../../src/engines/transformers/transformers-engine.ts';
+import { createDeferred } from '../../../../src/base/async.ts';
 import { lastOf } from '../../../support/last-of.ts';
 import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import type { Engine } from '../../../../src/engine-kit/index.ts';
@@ -349,10 +350,10 @@ test('an abort ends a request whose text is being tokenized; the next waits for 
   const { embedder, engine } = setUp();
   const { tokenize } = embedder;
   const calls: string[] = [];
-  let end = (): void => undefined;
+  const slow = createDeferred();
   embedder.tokenize = async (texts) => {
     calls.push(texts.join());
-    if (calls.length === 1) await new Promise<void>((resolve) => (end = resolve));
+    if (calls.length === 1) await slow.promise;
     return tokenize.call(embedder, texts);
   };
   const abort = new AbortController();
@@ -362,7 +363,7 @@ test('an abort ends a request whose text is being tokenized; the next waits for 
   abort.abort(new Error('gone'));
   await expect(first).rejects.toThrow('gone');
   expect(calls).toEqual(['slow']);
-  end();
+  slow.resolve();
   expect((await second).promptTokens).toBe(2);
 });
 
@@ -371,11 +372,10 @@ test(
   { timeout: 60_000 },
   async () => {
     const embedder = new FakeEmbedder();
-    let begin = (): void => undefined;
-    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const begun = createDeferred();
     // Without a timer for each batch: there are thousands.
     embedder.run = async (batch) => {
-      await begun;
+      await begun.promise;
       return batch.map((ids) => Float32Array.of(ids.length, ids[0] ?? 0));
     };
     let tokenized = 0;
@@ -396,7 +396,7 @@ test(
     const beside = lastOf(engine.run(job('b b'), never));
     await expect.poll(() => tokenized).toBe(100 * 2048 + 1);
     abort.abort(new Error('gone'));
-    begin();
+    begun.resolve();
     expect((await beside).vectors.map((vector) => [...vector])).toEqual([[2, 98]]);
     const outcomes = await Promise.all(requests);
     expect(outcomes.filter((outcome) => outcome === 2048)).toHaveLength(50);
@@ -408,10 +408,9 @@ test(
 test('texts above the limit in progress are refused with a time to wait, and accepted later', async () => {
   const embedder = new FakeEmbedder();
   const { run } = embedder;
-  let go = (): void => undefined;
-  const gate = new Promise<void>((resolve) => (go = resolve));
+  const gate = createDeferred();
   embedder.run = async (batch) => {
-    await gate;
+    await gate.promise;
     return batch.map((ids) => Float32Array.of(ids.length, 0));
   };
   const { engine } = setUp({}, embedder);
@@ -426,6 +425,6 @@ test('texts above the limit in progress are refused with a time to wait, and acc
   abort.abort(new Error('gone'));
   expect(new Set(await Promise.all(requests))).toEqual(new Set(['gone']));
   embedder.run = run;
-  go();
+  gate.resolve();
   await lastOf(engine.run(job('b'), never));
 });
