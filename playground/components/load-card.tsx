@@ -2,7 +2,9 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.ts';
 import { bytes, timeLeft } from '../format.ts';
+import { hubAllowed } from '../client/catalog-settings.ts';
 import { cancelLoad, downloads, hasEnded, hold, isReady, load, type Download } from '../client/downloads.ts';
+import { hubBytes, missingBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { useKeptFocus } from './use-kept-focus.ts';
@@ -15,13 +17,16 @@ interface Props {
   model: string | null;
   /** Runs again what failed with the load, which has begun again. */
   onRetry?: (() => void) | undefined;
+  /** Source of the weights, if the card also says before a load what it downloads. */
+  source?: 'site' | 'hub';
 }
 
 /** Progress of a model's download: bytes, rate, time left, and Cancel. Renders nothing once the model is ready. */
-export function LoadCard({ model, onRetry }: Props) {
+export function LoadCard({ model, onRetry, source }: Props) {
   const download = downloads.value[model ?? ''];
   const card = useKeptFocus<HTMLDivElement>();
-  if (model === null || !download || download.phase === 'ready') return null;
+  if (model === null || download?.phase === 'ready') return null;
+  if (!download) return source ? <FirstTime model={model} source={source} /> : null;
   // Another tab, or another id with the same weights, may have loaded it since.
   if (hasEnded(download) && isReady(model)) return null;
   return (
@@ -35,6 +40,18 @@ export function LoadCard({ model, onRetry }: Props) {
     >
       {hasEnded(download) ? <Ended {...download} onRetry={onRetry} /> : <Running {...download} />}
     </div>
+  );
+}
+
+function FirstTime({ model, source }: { model: string; source: 'site' | 'hub' }) {
+  const size = source === 'hub' ? hubBytes(model) : missingBytes(model);
+  if (!size) return null;
+  return (
+    <p class="small">
+      The first time, {model} ({source === 'hub' && 'about '}
+      {bytes(size)}) is downloaded{source === 'hub' && ' from the model hub (huggingface.co)'}
+      {source === 'hub' && !hubAllowed.value && ', and this page is reloaded'}.
+    </p>
   );
 }
 

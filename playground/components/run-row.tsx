@@ -78,7 +78,7 @@ export function RunRow({
         {busy.value && <Button onClick={() => busy.value?.abort()}>Stop</Button>}
         {line !== null && <span class="figures">{line}</span>}
       </div>
-      <LoadCard model={model} onRetry={runAgain} />
+      <LoadCard model={model} source="site" onRetry={runAgain} />
       <ErrorText alert small={false} text={problem.value} model={model} />
     </>
   );

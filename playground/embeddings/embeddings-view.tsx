@@ -1,11 +1,10 @@
 import './embeddings.css';
 import { EMBEDDING_MODEL } from '../client/models.ts';
-import { chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { edits, TextField } from '../components/field.tsx';
 import { Form } from '../components/form.tsx';
 import { PageHead } from '../components/page-head.tsx';
 import { RunRow, useRun } from '../components/run-row.tsx';
-import { bytes, count, duration, plural } from '../format.ts';
+import { count, duration, plural } from '../format.ts';
 import { embed } from './embed.ts';
 import { SearchBox } from './search-box.tsx';
 import { SimilarityMap } from './similarity-map.tsx';
@@ -22,14 +21,12 @@ export function EmbeddingsView() {
     },
     ({ texts: embedded }) => `${plural(embedded.length, 'text')} embedded.`,
   );
-  const variant = chosenVariant(EMBEDDING_MODEL);
   const embedded = run.result.value;
   const hasTable = embedded !== null && embedded.texts.length <= MATRIX_MOST;
   return (
     <div class="page" data-hue="jade">
       <PageHead title="Embeddings">
         {EMBEDDING_MODEL} turns texts into vectors: texts that mean the same lie close together.
-        {variant && ` ${bytes(weightBytes(variant))} of weights.`}
       </PageHead>
       <Form class="card stack" onSubmit={run.start}>
         <TextField

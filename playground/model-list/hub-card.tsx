@@ -1,4 +1,4 @@
-import { hubBytes } from '../client/model-facts.ts';
+import { hubBytes, pinnedVariant } from '../client/model-facts.ts';
 import { hubAllowed } from '../client/catalog-settings.ts';
 import { modelIds } from '../client/models.ts';
 import { bytes } from '../format.ts';
@@ -14,7 +14,7 @@ const MEASURED = [
 /** Offers weights larger than the site's, for users with a suitable connection and device. */
 export function HubCard() {
   const allowed = hubAllowed.value;
-  const larger = modelIds.value.filter((id) => hubBytes(id) > 0);
+  const larger = modelIds.value.filter((id) => pinnedVariant(id) && hubBytes(id) > 0);
   return (
     <Card title="Larger models">
       <p class="small">

@@ -1,7 +1,5 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { hubAllowed } from '../client/catalog-settings.ts';
-import { hubBytes, missingBytes } from '../client/model-facts.ts';
 import { speechModel, speechState } from '../client/speech-model.ts';
 import { Icon } from '../components/icon.tsx';
 import { LoadCard } from '../components/load-card.tsx';
@@ -15,7 +13,6 @@ import { ErrorText } from '../components/error-text.tsx';
 import { Card } from '../components/card.tsx';
 import { FileInput } from '../components/file-input.tsx';
 import { Button } from '../components/button.tsx';
-import { bytes } from '../format.ts';
 import { SpeechSetup } from './speech-setup.tsx';
 
 /** Card for the source of sound: a file, dropped or chosen, or the microphone. */
@@ -41,7 +38,6 @@ export function SourceCard() {
       <p class="small">
         Drop a file here (flac, mp3, mp4, m4a, ogg, wav or webm), choose one, or record. It is sent nowhere.
       </p>
-      <DownloadNote />
       <div class="row">
         {phase === 'recording' ? (
           <>
@@ -73,25 +69,14 @@ export function SourceCard() {
         )}
       </div>
       <FileInput ref={input} accept="audio/*,video/mp4,video/webm" onFiles={takeFirst} />
-      <LoadCard model={speechModel.value} onRetry={() => problem.value !== null && void tryAgain()} />
+      <LoadCard
+        model={speechModel.value}
+        source={speechState.value === 'no weights' ? 'hub' : 'site'}
+        onRetry={() => problem.value !== null && void tryAgain()}
+      />
       <ErrorText alert text={failure} model={speechModel.value} />
       <SpeechSetup />
     </Card>
-  );
-}
-
-/** What the first transcription downloads. */
-function DownloadNote() {
-  const model = speechModel.value ?? '';
-  const isFromHub = speechState.value === 'no weights';
-  const size = isFromHub ? hubBytes(model) : missingBytes(model);
-  if (!size) return null;
-  return (
-    <p class="small">
-      The first time, {model} (Whisper, {isFromHub && 'about '}
-      {bytes(size)}) is downloaded{isFromHub && ' from the model hub (huggingface.co)'}
-      {isFromHub && !hubAllowed.value && ', and this page is reloaded'}.
-    </p>
   );
 }
 

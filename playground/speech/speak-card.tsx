@@ -87,7 +87,7 @@ export function SpeakCard() {
         )}
         <SaveButton text={text.value} disabled={!isReady} />
       </div>
-      <LoadCard model={voiceModel.value} onRetry={speakAgain} />
+      <LoadCard model={voiceModel.value} source="site" onRetry={speakAgain} />
       <ErrorText alert text={speechProblem.value} model={voiceModel.value} />
       {speech && <Lines lines={speech.lines} current={speech.current} />}
       <Code text={text.value} />

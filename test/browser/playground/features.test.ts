@@ -335,7 +335,8 @@ test('models: once the hub is allowed, sizes are shown and nothing is loaded wit
     if (/\/models\/.*\.(gguf|safetensors)$|huggingface/.test(request.url())) files.push(request.url());
   });
   await page.goto(`${siteUrl}/#/models`);
-  await page.getByText('amber-phoenix-4 up to 550 MB').waitFor();
+  const sizes = page.locator('.hub-sizes').first();
+  await expect.poll(() => sizes.innerText()).toMatch(/^crimson[^]*amber-phoenix-4 up to 550 MB$/);
   expect(files).toEqual([]);
   const probe = page.waitForRequest('https://huggingface.co/api/models?limit=1');
   await page.getByRole('button', { name: 'Allow the model hub' }).click();

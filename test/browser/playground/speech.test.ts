@@ -51,7 +51,7 @@ const contentOf = async (download: Download): Promise<string> => readFile(await 
 
 test('without the weights on the site, a press on the sample allows the model hub and asks it', async () => {
   await page.goto(`${site.url}/#/speech`);
-  await page.getByText(/coral-wren-4 \(Whisper, about 45\.0 MB\) is downloaded from the model hub/).waitFor();
+  await page.getByText(/coral-wren-4 \(about 45\.0 MB\) is downloaded from the model hub/).waitFor();
   await page.getByText('For a site of your own').click();
   await page.getByText('npx localtext pull coral-wren-4').waitFor();
   expect(await violations(page)).toEqual([]);

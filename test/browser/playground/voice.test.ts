@@ -47,12 +47,8 @@ beforeAll(async () => {
   await context.addInitScript(() => {
     // The chat loads no model unasked.
     Object.defineProperty(navigator, 'connection', { value: { saveData: true } });
-    const settings = JSON.stringify({
-      system: 'You are a helpful assistant.',
-      maxTokens: 20,
-      temperature: 0,
-    });
-    localStorage.setItem('localtext-playground:chat-settings', settings);
+    const chat = JSON.stringify({ system: 'You are a helpful assistant.', maxTokens: 20, temperature: 0 });
+    localStorage.setItem('localtext-playground:chat-settings', chat);
   });
   page = await openView(context);
 });
@@ -63,6 +59,7 @@ const caption = () => page.getByRole('group', { name: 'Speech', exact: true });
 
 test('the view speaks a sample at one press, shows the sentence that is heard, and saves the sound', async () => {
   await page.goto(`${site.url}/#/speech`);
+  await page.getByText('The first time, silver-lark-4 (13.6 MB) is downloaded.').waitFor();
   await button('A story').click();
   await lines().filter({ hasText: 'before sunrise' }).and(page.locator('[aria-current]')).waitFor();
   expect(await violations(page)).toEqual([]);
