@@ -21,7 +21,7 @@ export function viewOf(
   { cancelled, waits }: { cancelled?: boolean; waits?: boolean },
 ): LoadView {
   const { state, progress, secondsLeft, error } = model;
-  const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
+  const gpu = gpuNote(id, status);
   if (state === 'failed') return failedView(id, error);
   if (state === 'ready') return { text: `${id} is ready and runs on this device.${gpu}` };
   if (state === 'starting') return { text: 'Starting…' };
@@ -36,6 +36,12 @@ export function viewOf(
   const details = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${rest}`;
   return { text: `Downloading ${id}…`, details, bar: { value: loadedBytes, max: totalBytes }, ...button };
 }
+
+/** Models of other kinds run on the processor beside a GPU, too, at least at first. */
+const gpuNote = (id: string, status: LocaltextState['status']): string =>
+  status?.gpu === null && status.models.some((each) => each.id === id && each.kind === 'chat')
+    ? ' No GPU was found: it runs on the processor, which is slower.'
+    : '';
 
 function restText(secondsLeft: number | null, waits?: boolean): string {
   if (waits) return ', paused or waiting for the connection';

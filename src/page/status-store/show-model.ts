@@ -94,15 +94,13 @@ export function showModel(
       // the model.
       const wanted = state === 'loading' || (state === 'idle' && (confirmed || downloadBytes === 0));
       if (wanted && !cancelled && !done) void store.load(id);
-      if (!draw()) return;
-      done = true;
-      resolve();
+      done = draw() || done;
+      if (done) resolve();
     };
     button.addEventListener('click', () => {
       cancelled = action === 'Cancel';
       confirmed = true;
-      if (cancelled) store.cancel(id);
-      else void store.load(id);
+      void (cancelled ? store.cancel(id) : store.load(id));
       change();
     });
     signal?.addEventListener('abort', () => {

@@ -69,10 +69,8 @@ export function modelOf({ status, error }: LocaltextState, id: string): ModelSta
 const chosenOf = ({ reasons = [] }: ModelStatus): VariantReason | undefined =>
   reasons.find((reason) => reason.chosen);
 
-function estimateOf(model: ModelStatus): VariantEstimate | undefined {
-  const chosen = chosenOf(model);
-  return chosen && model.estimates?.[chosen.variant];
-}
+const estimateOf = (model: ModelStatus): VariantEstimate | undefined =>
+  model.estimates?.[chosenOf(model)?.variant ?? ''];
 
 /** Whether the engine has chosen the weights, and measured what is stored of them. */
 function isChecked(model: ModelStatus): boolean {

@@ -4,9 +4,10 @@ import type { LocaltextStatus } from '../../../../src/page/localtext.ts';
 import { viewOf } from '../../../../src/page/status-store/load-view.ts';
 import { INITIAL_MODEL, INITIAL_STATE, type ModelState } from '../../../../src/page/status-store/state.ts';
 
-const ofGpu = (gpu: string | null) => ({ ...INITIAL_STATE, status: { gpu } as LocaltextStatus });
-const view = (model: Partial<ModelState>, gpu: string | null = 'apple', options = {}) =>
-  viewOf('owl', { ...INITIAL_MODEL, ...model }, ofGpu(gpu), options);
+const view = (model: Partial<ModelState>, gpu: string | null = 'apple', options = {}, kind = 'chat') => {
+  const status = { gpu, models: [{ id: 'owl', kind }] } as LocaltextStatus;
+  return viewOf('owl', { ...INITIAL_MODEL, ...model }, { ...INITIAL_STATE, status }, options);
+};
 const download = (loadedBytes: number, totalBytes: number) =>
   ({ model: 'owl', phase: 'download', loadedBytes, totalBytes }) as const;
 
@@ -56,6 +57,7 @@ test('what is stored, ready or failed', () => {
   expect(view({ state: 'idle', downloadBytes: 0 }).button).toBe('Load');
   expect(view({ state: 'ready' })).toEqual({ text: 'owl is ready and runs on this device.' });
   expect(view({ state: 'ready' }, null).text).toMatch(/No GPU was found/);
+  expect(view({ state: 'ready' }, null, {}, 'embedding').text).toBe('owl is ready and runs on this device.');
   expect(view({ state: 'failed', error: new Error('No engine answers.') })).toEqual({
     text: 'owl could not be loaded.',
     details: 'No engine answers.',
