@@ -37,8 +37,8 @@ test('language-model: a page written for Chrome alone answers where its own clas
   const folder = join(examples, 'language-model');
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'dev', await freePort());
-  const page = await browser.context.newPage();
-  await page.goto(server.url);
+  const { page } = await openExample(browser.context, server.url);
+  await page.getByText('the first question downloads one of 98 MB').waitFor();
   const status = page.getByRole('status').last();
   await status.and(page.getByText('The first question downloads the model.')).waitFor();
   expect(await ask(page)).toMatch(/\w{3}/);
