@@ -42,11 +42,7 @@ export const embeddingCases: ConformanceCase[] = [
     check((json) => expect(typeof vectors(json)[0]).toBe('string')),
   ),
   of('float by name', { input: 'An owl.', encoding_format: 'float' }, embeddings(1)),
-  of(
-    'a user, nulls',
-    { input: 'An owl.', user: 'u', encoding_format: null, dimensions: null },
-    embeddings(1),
-  ),
+  of('user, nulls', { input: 'An owl.', user: 'u', encoding_format: null, dimensions: null }, embeddings(1)),
   of('fields that are not known', { input: 'An owl.', truncate: 'END' }, embeddings(1)),
   of('a task, for a model without prefixes', { input: 'An owl.', input_type: 'query' }, embeddings(1)),
   of('a task that is no text', { input: 'a', input_type: 1 }, badRequest('input_type')),

@@ -39,13 +39,9 @@ const calls = (name: string, most: number, reason = 'tool_calls'): Fact =>
       expect(message.content).toBeNull();
       expect(made.length).toBeGreaterThan(0);
       expect(made.length).toBeLessThanOrEqual(most);
-      for (const { id, type, function: called } of made) {
-        expect([id, type, called.name]).toEqual([
-          expect.stringMatching(/^[A-Za-z0-9]{9}$/),
-          'function',
-          name,
-        ]);
-        const { mode, ...rest } = JSON.parse(called.arguments) as Record<string, unknown>;
+      for (const { id, type, function: call } of made) {
+        expect([id, type, call.name]).toEqual([expect.stringMatching(/^[A-Za-z0-9]{9}$/), 'function', name]);
+        const { mode, ...rest } = JSON.parse(call.arguments) as Record<string, unknown>;
         expect(['on', 'off']).toContain(mode);
         expect(rest).toEqual({});
       }

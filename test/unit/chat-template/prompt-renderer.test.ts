@@ -99,11 +99,7 @@ test('the start of a worker takes none of the time for its template', async () =
 
 test.each([
   ['shows the message', SOURCE, undefined],
-  [
-    'shows no message',
-    "{{ 'Hi' }}",
-    'has a chat template that cannot be used: it does not show the messages',
-  ],
+  ['has no message', "{{ 'Hi' }}", 'has a chat template that cannot be used: it does not show the messages'],
   ['refuses', "{{ raise_exception('no users') }}", 'has a chat template that cannot be used: no users'],
 ])('a model to be added whose template %s', async (_, source, fault) => {
   stubWorker({ started: Promise.resolve(), parsed: Promise.resolve() });

@@ -219,9 +219,7 @@ describe('keys', () => {
 
   test('a record that another script has damaged is unknown, and replaced by ensure()', async () => {
     const { key, id } = await keys.ensure({ label: 'a' });
-    const [{ secrets: _, ...damaged }] = (await onStored((database) => database.getAll('keys'))) as [
-      KeyRecord,
-    ];
+    const [{ secrets: _, ...damaged }] = (await onStored((stored) => stored.getAll('keys'))) as [KeyRecord];
     await onStored((database) => database.put('keys', damaged as never));
     expect(await reason(key)).toBe('unknown');
     expect((await keys.ensure({ label: 'a' })).id).not.toBe(id);

@@ -351,9 +351,7 @@ describe('when the engine dies', () => {
       [accepted(7), delta('{"a'), delta('": 1', 2), delta('}'), done(4, 7)],
     );
     expect(textOf(events)).toBe('{"a": 1}');
-    expect(events.flatMap((event) => (event.type === 'delta' ? event.delta.tokens : []))).toEqual([
-      1, 1, 1, 1,
-    ]);
+    expect(events.flatMap((each) => (each.type === 'delta' ? each.delta.tokens : []))).toEqual([1, 1, 1, 1]);
     expect(events.at(-1)).toMatchObject({ usage: { promptTokens: 7, completionTokens: 4 } });
     expect(asked[1]).toEqual(asked[0]);
     expect(asked[0]).toMatchObject({ job: { sampling: { seed: expect.any(Number) as number } } });

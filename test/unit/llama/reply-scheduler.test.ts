@@ -40,9 +40,7 @@ const runReply = (
 async function runThree(server: FakeLlamaServer, count: number): Promise<string[]> {
   const replies = scheduled(server, 4, '');
   const order: string[] = [];
-  await Promise.all(
-    ['a', 'b', 'c'].map((name) => runReply(replies, ask(100, count), () => order.push(name))),
-  );
+  await Promise.all(['a', 'b', 'c'].map((id) => runReply(replies, ask(100, count), () => order.push(id))));
   return order;
 }
 

@@ -27,9 +27,7 @@ const manager = (engine: string, onChange = () => undefined): ModelManager =>
     load: async () => loaded,
     onChange,
     plan: async ({ variants }) => ({
-      candidates: variants.filter(
-        (variant) => variant.engine === engine || variant.engine === 'transformers',
-      ),
+      candidates: variants.filter((each) => each.engine === engine || each.engine === 'transformers'),
       reasons: [],
     }),
   });

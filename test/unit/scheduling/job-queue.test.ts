@@ -96,10 +96,8 @@ test.each(CLASSES.flatMap((many) => CLASSES.map((few) => [many, few] as const)))
       const queue = new JobQueue(1, limit);
       await queue.enter(signal, claim('c'));
       const refused: string[] = [];
-      const enter = (name: string, jobClass: JobClass): void =>
-        void queue
-          .enter(signal, claim(name.slice(0, 1), { class: jobClass }))
-          .catch(() => refused.push(name));
+      const enter = (name: string, kind: JobClass): void =>
+        void queue.enter(signal, claim(name.slice(0, 1), { class: kind })).catch(() => refused.push(name));
       for (let count = 0; count < before; count++) enter(`a${count}`, many);
       enter('b', few);
       for (let count = before; count < limit + 3; count++) enter(`a${count}`, many);

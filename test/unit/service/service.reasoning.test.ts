@@ -96,9 +96,7 @@ describe('chat completions', () => {
   });
 
   test('a call that follows thoughts is generated after them, and they are sent once', async () => {
-    const engine = new FakeEngine((_, index) =>
-      index === 0 ? { ...reply, deltas: ['<tool_', 'call>['] } : {},
-    );
+    const engine = new FakeEngine((_, at) => (at === 0 ? { ...reply, deltas: ['<tool_', 'call>['] } : {}));
     const { fetch } = await fakeService({ engine });
     const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }];
     const response = await fetch(PATH, chat({ tools, max_tokens: 50 }));

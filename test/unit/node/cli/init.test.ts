@@ -69,9 +69,7 @@ const init = (...args: string[]) => localtext('init', ...args);
 /** All files below the site, with their texts. */
 async function contents(): Promise<Record<string, string>> {
   const entries = await readdir(site, { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
+  const paths = entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const texts = await Promise.all(
     paths.map(async (path) => [path.slice(site.length + 1), await readFile(path, 'utf8')] as const),
   );

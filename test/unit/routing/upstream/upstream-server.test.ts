@@ -321,9 +321,7 @@ test.each([
     { status: 500, code: 'upstream_failed', retryAfterMs: 1000 },
   ],
 ])('a %i before the reply: %o', async (status, body, headers, wire) => {
-  const { baseUrl } = await serve((response) =>
-    json(response, status, body, headers as Record<string, string>),
-  );
+  const { baseUrl } = await serve((to) => json(to, status, body, headers as Record<string, string>));
   const thrown = await failure(run(baseUrl));
   expect(thrown).toMatchObject({ wire });
   expect(JSON.stringify(thrown.wire)).not.toContain(KEY);

@@ -7,7 +7,7 @@ import { eventsOf } from '../../../support/server-sent-events.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
 
 const PATH = '/v1/chat/completions';
-const onOrOff = { type: 'object', properties: { mode: { enum: ['on', 'off'] } }, required: ['mode'] };
+const light = { type: 'object', properties: { mode: { enum: ['on', 'off'] } }, required: ['mode'] };
 const completion = async (response: Response) => (await response.json()) as OpenAI.ChatCompletion;
 const chunksOf = (text: string) =>
   eventsOf(text)
@@ -152,17 +152,15 @@ describe('the heartbeat', () => {
 });
 
 test.each([
-  { guided_json: onOrOff },
-  { json_schema: onOrOff },
-  { structured_outputs: { json: onOrOff, regex: null, disable_fallback: false } },
-  { response_format: { type: 'json_object', schema: onOrOff } },
-  { response_format: { type: 'json_object', value: onOrOff } },
+  { guided_json: light },
+  { json_schema: light },
+  { structured_outputs: { json: light, regex: null, disable_fallback: false } },
+  { response_format: { type: 'json_object', schema: light } },
+  { response_format: { type: 'json_object', value: light } },
 ])('a JSON schema under the name of another server is enforced: %j', async (extra) => {
   const { fetch, engine } = await fakeService();
   expect((await fetch(PATH, chat(extra))).status).toBe(200);
-  expect(engine.jobs).toMatchObject([
-    { constraint: { kind: 'json_schema', schema: JSON.stringify(onOrOff) } },
-  ]);
+  expect(engine.jobs).toMatchObject([{ constraint: { kind: 'json_schema', schema: JSON.stringify(light) } }]);
 });
 
 test.each([
@@ -351,7 +349,7 @@ describe('continue_final_message', () => {
 
   test('takes a schema of the whole message', async () => {
     const { fetch, engine } = await fakeService();
-    await fetch(PATH, chat({ messages: started, continue_final_message: true, guided_json: onOrOff }));
+    await fetch(PATH, chat({ messages: started, continue_final_message: true, guided_json: light }));
     expect(engine.jobs[0]).toMatchObject({
       resume: { text: 'One, two' },
       constraint: { kind: 'json_schema' },
