@@ -32,7 +32,8 @@ effect(() => {
 });
 export const conversation = signal<Conversation>(newConversation());
 export const turns = computed(() => shownTurns(conversation.value));
-export const history = signal<ConversationHead[]>([]);
+/** Null until read, which takes long for many conversations: only their list reads them. */
+export const history = signal<ConversationHead[] | null>(null);
 /** Why a conversation could not be stored or opened. */
 export const storageProblem = signal<string | null>(null);
 
@@ -100,7 +101,6 @@ async function save(next: Conversation, turn?: Turn): Promise<void> {
   try {
     await saveConversation(next, turn);
     storageProblem.value = null;
-    await refreshHistory();
   } catch (error) {
     const isShown = conversation.value.id === next.id;
     if (error instanceof DeletedError && !isShown) return;

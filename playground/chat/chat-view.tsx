@@ -15,14 +15,7 @@ import { messageOf } from '../format.ts';
 import { preference } from '../preferences.ts';
 import { navigate, replaceRoute, route } from '../router.ts';
 import { ChatHead } from './chat-head.tsx';
-import {
-  conversation,
-  openConversation,
-  refreshHistory,
-  settings,
-  storageProblem,
-  turns,
-} from './chat-state.ts';
+import { conversation, openConversation, settings, storageProblem, turns } from './chat-state.ts';
 import { Composer } from './composer.tsx';
 import { takePictures } from './draft-pictures.ts';
 import { HistoryList } from './history-list.tsx';
@@ -47,7 +40,6 @@ export function ChatView() {
   const { model } = settings.value;
   const asks = asksFirst(model);
 
-  useEffect(() => void refreshHistory(), []);
   useEffect(() => {
     if (wanted !== null) void openWanted(wanted);
   }, [wanted]);

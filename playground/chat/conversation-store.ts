@@ -87,7 +87,7 @@ export async function allConversations(): Promise<{ conversations: Conversation[
   return { conversations, damaged: all.length - conversations.length };
 }
 
-/** Heads of all conversations, for the list, which is read again after each turn. */
+/** Heads of all conversations, for the list. */
 export async function conversationHeads(): Promise<ConversationHead[]> {
   const all = await (await db()).getAllFromIndex('conversations', 'updatedAt');
   return all

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { FileInput } from '../components/file-input.tsx';
 import { IconButton } from '../components/icon-button.tsx';
@@ -34,16 +34,18 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
     await refreshHistory();
     return `“${restored.title}” was restored.`;
   };
+  useEffect(() => void refreshHistory(), []);
   const undo = deleted.value;
+  const heads = history.value;
   return (
     <>
-      {history.value.length === 0 ? (
+      {!heads?.length ? (
         <p class="quiet">
-          {storageProblem.value ?? 'Nothing kept yet. Conversations stay in this browser only.'}
+          {storageProblem.value ?? (heads && 'Nothing kept yet. Conversations stay in this browser only.')}
         </p>
       ) : (
         <ul class="history-list">
-          {history.value.map(({ id, title, updatedAt }) => (
+          {heads.map(({ id, title, updatedAt }) => (
             <li key={id}>
               <button
                 type="button"
@@ -67,7 +69,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
         </ul>
       )}
       <div class="row">
-        <Button small disabled={history.value.length === 0} onClick={() => void attempt(exportAll)}>
+        <Button small disabled={!heads?.length} onClick={() => void attempt(exportAll)}>
           Export as JSON
         </Button>
         <Button small onClick={() => input.current?.click()}>

@@ -106,6 +106,11 @@ async function end(): Promise<void> {
   await vi.waitUntil(() => writing.value === null);
 }
 
+async function complete(content: string): Promise<void> {
+  await write(content, 'stop');
+  await end();
+}
+
 const newTurn = (): Turn => ({ id: 'a', parent: null, createdAt: 1, role: 'user', content: 'Elsewhere.' });
 
 async function open(id: string): Promise<void> {
@@ -141,23 +146,23 @@ test.each([
   expect(writing.value).toBe(null);
 });
 
-test('the longest message is sent, and can be opened again', async () => {
+test('the longest message is sent, and can be opened again; no other conversation is read', async () => {
+  const readAll = vi.spyOn(IDBIndex.prototype, 'getAll');
   const { id } = conversation.value;
   const sent = say('x'.repeat(LIMITS.chars));
-  await write('A reply.', 'stop');
-  await end();
+  await complete('A reply.');
   await expect(sent).resolves.toBe(true);
   await vi.waitFor(async () => {
     expect(Object.values((await readConversation(id))?.turns ?? {})).toHaveLength(2);
   });
+  expect(readAll).not.toHaveBeenCalled();
 });
 
 test('the first token is announced, and then the whole reply', async () => {
   const sent = say('A question.');
   await write('One');
   await vi.waitFor(() => expect(message.value).toBe('Writing. Escape stops it.'));
-  await write(', two', 'stop');
-  await end();
+  await complete(', two');
   await sent;
   expect(message.value).toBe('Reply: One, two');
 });
@@ -179,8 +184,7 @@ test('a reply is shown and kept when its conversation is left and opened again m
 
 test('so is another reply to the same words, unless the first is looked at', async () => {
   void say('A question.');
-  await write('One', 'stop');
-  await end();
+  await complete('One');
   const first = lastReply();
   service.reply = null;
   void retry(first);
@@ -247,8 +251,7 @@ test.each([
   expect(wasCut(lastReply())).toBe(true);
   service.reply = null;
   void continueReply(lastReply());
-  await write(', three', 'stop');
-  await end();
+  await complete(', three');
   expect(shown()).toEqual(['A question.', 'One, two, three']);
   expect(wasCut(lastReply())).toBe(false);
 });
@@ -262,8 +265,7 @@ test('a load that the user cancels ends the request that waits for it, and a ret
   // An empty reply is no version of the next one.
   service.reply = null;
   void retry(lastReply());
-  await write('One', 'stop');
-  await end();
+  await complete('One');
   expect(siblings(conversation.value, lastReply())).toHaveLength(1);
 });
 
@@ -289,8 +291,7 @@ test('a conversation that is read late does not replace one that was begun meanw
   const opened = openConversation(other.id);
   void say('A question.');
   await expect(opened).resolves.toBe(true);
-  await write('One', 'stop');
-  await end();
+  await complete('One');
   expect(shown()).toEqual(['A question.', 'One']);
 });
 
@@ -314,8 +315,7 @@ test('what has come of a reply is stored while it is written, and can be continu
     await replyStored(content);
   }
   vi.useRealTimers();
-  await write('.', 'stop');
-  await end();
+  await complete('.');
   await vi.waitFor(async () => {
     expect((await stored()).at(-1)).toMatchObject({ content: 'One, two.', problem: null });
   });
