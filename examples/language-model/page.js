@@ -43,7 +43,7 @@ form.addEventListener('submit', async (event) => {
         monitor.addEventListener('downloadprogress', ({ loaded }) => {
           progress.hidden = loaded === 1;
           progress.value = loaded;
-          output.textContent = loaded < 1 ? 'Downloading the model…' : 'Answering…';
+          output.textContent = loaded < 1 ? 'Loading the model…' : 'Answering…';
         });
       },
     });
