@@ -22,8 +22,7 @@ let started: Promise<Localtext> | null = null;
  */
 export function start(options: StartOptions = {}): Promise<Localtext> {
   if (started) return started;
-  const starting = startOnce(options);
-  started = starting;
+  const starting = (started = startOnce(options));
   const forget = (): void => void (started = null);
   starting.then((localtext) => localtext.stopped.addEventListener('abort', forget), forget);
   return starting;
@@ -48,8 +47,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   if (isLoadedWithout && !(options.serviceWorker instanceof ServiceWorkerRegistration))
     reportLoaded(registration);
   const membership = joinElection(scopeOf(registration.scope), settings);
-  const handle = new Localtext(membership, registration, options.catalog);
-  localtext = handle;
+  const handle = (localtext = new Localtext(membership, registration, options.catalog));
   // Deferred, so that the site can add its listener first.
   setTimeout(onWaiting);
   // The site renews its own registration.
@@ -81,11 +79,9 @@ const PART_INITIATORS = new Set(['script', 'link', 'css', 'img']);
 /** Tells the service worker, which may store pages as they are seen, what this page loaded without it. */
 function reportLoaded({ active }: ServiceWorkerRegistration): void {
   const loads = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
-  const parts = loads
-    .filter(({ initiatorType }) => PART_INITIATORS.has(initiatorType))
-    .map(({ name }) => name);
-  const message: PageToServiceWorker = { type: 'localtext:loaded', page: location.href, parts };
-  active?.postMessage(message);
+  const isPart = ({ initiatorType }: PerformanceResourceTiming) => PART_INITIATORS.has(initiatorType);
+  const parts = loads.filter(isPart).map(({ name }) => name);
+  active?.postMessage({ type: 'localtext:loaded', page: location.href, parts } satisfies PageToServiceWorker);
 }
 
 const RELOADED = 'localtext:reloaded-for-isolation';

@@ -71,13 +71,14 @@ async function control(worker: ServiceWorker, registration: ServiceWorkerRegistr
 }
 
 /**
- * Installs the service worker again each time the user has cleared the site's data. Otherwise the host would
- * answer `/v1`: the service worker of an open page is gone at once.
+ * Installs the service worker again each time the page has none: the user has cleared the site's data, or, in
+ * WebKit, another tab has replaced it while the page was in the back/forward cache. Otherwise the host would
+ * answer `/v1`.
  */
 export function onControlLost(stopped: AbortSignal, install: () => Promise<void>): void {
   const { serviceWorker } = navigator;
   const renew = async (): Promise<void> => {
-    while (!serviceWorker.controller && !stopped.aborted) {
+    while ((serviceWorker.controller?.state ?? 'redundant') === 'redundant' && !stopped.aborted) {
       try {
         await withTimeout(install(), RENEWAL_MS);
       } catch (error) {
@@ -86,5 +87,11 @@ export function onControlLost(stopped: AbortSignal, install: () => Promise<void>
       }
     }
   };
-  serviceWorker.addEventListener('controllerchange', () => void renew(), { signal: stopped });
+  const onChange = (): void => {
+    // WebKit tells a page that comes back of its worker's end after `pageshow`.
+    serviceWorker.controller?.addEventListener('statechange', onChange, { signal: stopped });
+    void renew();
+  };
+  serviceWorker.addEventListener('controllerchange', onChange, { signal: stopped });
+  onChange();
 }

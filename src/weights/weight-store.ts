@@ -255,10 +255,9 @@ export class WeightStore {
   }
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
-    const repair = () => this.#locked(file, () => this.#files.repair(file));
     // An earlier state of a file that was repaired since cannot be read.
     const isIntact = this.#files.isIntact(file, blob).catch(() => false);
-    const check = isIntact.then((intact) => intact || repair());
+    const check = isIntact.then((intact) => intact || this.#locked(file, () => this.#files.repair(file)));
     this.#checks.set(file.sha256, check);
     const forget = (): unknown => this.#checks.delete(file.sha256);
     check.then((intact) => intact || forget(), forget);

@@ -71,10 +71,7 @@ test('a page whose site data is cleared installs its service worker and catalog 
   await devtools.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
   const issue = () =>
     tab.page.evaluate(async () => (await (await window.localtext).keys.issue({ label: 'again' })).key);
-  const models = async (): Promise<unknown> => {
-    const { status, body } = await send(tab.page, await issue(), '/v1/models');
-    return { status, body };
-  };
+  const models = async () => send(tab.page, await issue(), '/v1/models');
   await expect
     .poll(() => models().catch(String), { timeout: 30_000, interval: 1000 })
     .toMatchObject({ status: 200, body: { data: [{ id: 'own-1' }] } });

@@ -62,15 +62,22 @@ describe.each(selectedBrowsers())('$name', ({ name: browserName, launch }) => {
     expect(await title(tab)).toBe('second');
   });
 
-  test('a page that comes back leads again, also from the back/forward cache', async () => {
+  test.each([false, true])('a page that comes back leads again; worker replaced: %s', async (replaced) => {
     const tab = await open();
     await tab.evaluate(() => void ((window as { kept?: true }).kept = true));
     await tab.goto(`${site.url}/test-page.html?elsewhere`);
+    const replace = async (): Promise<void> => {
+      const registration = await navigator.serviceWorker.ready;
+      await registration.unregister();
+      await navigator.serviceWorker.register(registration.active?.scriptURL ?? '');
+    };
+    if (replaced) await tab.evaluate(replace);
     await tab.evaluate(() => void setTimeout(() => history.back()));
     await expect.poll(() => tab.evaluate(() => 'lifetime' in window).catch(() => false)).toBe(true);
     const isKept = await tab.evaluate(() => 'kept' in window);
     expect(isKept || browserName !== 'webkit').toBe(true);
     if (!isKept) await start(tab);
+    await expect.poll(() => tab.evaluate(async () => (await fetch('/v1/models')).status)).toBe(401);
     await tab.evaluate(() => window.lifetime.handle().ready('amber-phoenix-4'));
     expect((await tab.evaluate(() => window.lifetime.handle().status())).leader).toBe(true);
   });

@@ -16,9 +16,6 @@ test('replies stay complete when the browser is asked to freeze the leader', asy
   const run = await asker.ended(name);
   expect(run.error).toBeNull();
   expect(run.text).toEqual(undisturbed.text);
-  console.log(
-    `the frozen tab ${(await asker.leads()) ? 'handed over' : 'was left to lead: others wait for its lock'}`,
-  );
   expect((await asker.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
   await session.send('Page.setWebLifecycleState', { state: 'active' });
   await asker.page.close();

@@ -36,8 +36,7 @@ test('a download goes on when a script steals its lock', async () => {
 test('two workers never download the same file at once', async () => {
   const fetched = vi.fn(async () => new Response(bytes));
   vi.stubGlobal('fetch', fetched);
-  const backend = new MemoryBackend();
-  const locks = new FakeLocks();
+  const [backend, locks] = [new MemoryBackend(), new FakeLocks()];
   const stores = [1, 2].map(() => openStore(backend, 'http://site.test/', locks));
   await Promise.all(stores.map((store) => store.file(file, options)));
   expect(fetched).toHaveBeenCalledTimes(1);
