@@ -238,12 +238,12 @@ typedef struct {
 } grammar;
 
 /** Stacks that a token of a reply leaves, unless there were more before it, or one place of the grammar has more alternatives. */
-#define MOST_STACKS 64
-/** Alternatives that are followed while a token is read, and while tokens are compared with the grammar. */
-#define MOST_READ 2048
-#define MOST_COMPARED 65536
-/** How many may still be followed, and the most of one place. */
-extern __attribute__((address_space(1))) int32_t alternatives_left, widest;
+#define MOST_STACKS 512
+/** Alternatives of all places that are followed while a token is read, and while tokens are compared with the grammar. */
+#define MOST_READ 8192
+#define MOST_COMPARED 262144
+/** How many may still be followed, the most of one place, and whether one is followed. */
+extern __attribute__((address_space(1))) int32_t alternatives_left, widest, is_inner;
 
 __attribute__((import_module("env"), import_name("operator delete"))) void release(void *);
 
@@ -257,22 +257,36 @@ ALONE void cut(vector *stacks, int32_t kept) {
   }
 }
 
+INLINE void follow(int32_t alternatives) {
+  alternatives_left = alternatives;
+  is_inner = 0;
+}
+
 IMPORT(original_init_grammar)
 void *original_init_grammar(const void *, const char *, const char *, int32_t, const char **, size_t, const int32_t *, size_t);
 
 EXPORT(init_grammar)
 void *init_grammar(const void *vocab, const char *text, const char *root, int32_t lazy, const char **patterns, size_t count,
                    const int32_t *tokens, size_t most) {
-  alternatives_left = MOST_COMPARED;
+  follow(MOST_COMPARED);
   return original_init_grammar(vocab, text, root, lazy, patterns, count, tokens, most);
 }
 
 IMPORT(original_advance_stack) void original_advance_stack(const void *, const void *, vector *);
 
-/** Where a text can be read in several ways, each has stacks, and those of nested brackets multiply. */
+/**
+ * Where a text can be read in several ways, each has stacks, and those of nested brackets multiply. The original calls itself for
+ * alternatives that begin with a rule: they are of one place, and are neither counted twice nor cut.
+ */
 EXPORT(advance_stack) void advance_stack(const void *rules, const void *stack, vector *stacks) {
+  if (is_inner) {
+    original_advance_stack(rules, stack, stacks);
+    return;
+  }
   const int32_t before = stacks_in(stacks);
+  is_inner = 1;
   original_advance_stack(rules, stack, stacks);
+  is_inner = 0;
   const int32_t made = stacks_in(stacks) - before;
   if (made < 2) return;
   if (alternatives_left <= 0) {
@@ -286,7 +300,7 @@ EXPORT(advance_stack) void advance_stack(const void *rules, const void *stack, v
 IMPORT(original_apply_grammar) void original_apply_grammar(void *, void *);
 
 EXPORT(apply_grammar) void apply_grammar(void *sampler, void *tokens) {
-  alternatives_left = MOST_COMPARED;
+  follow(MOST_COMPARED);
   original_apply_grammar(sampler, tokens);
 }
 
@@ -295,7 +309,7 @@ IMPORT(original_accept_grammar) void original_accept_grammar(grammar *, int32_t,
 /** The original compares each stack with all others. */
 EXPORT(accept_grammar) void accept_grammar(grammar *of, int32_t token, const void *piece) {
   const int32_t before = stacks_in(&of->stacks);
-  alternatives_left = MOST_READ;
+  follow(MOST_READ);
   widest = MOST_STACKS;
   original_accept_grammar(of, token, piece);
   cut(&of->stacks, before > widest ? before : widest);

@@ -116,46 +116,30 @@ const listOf = (reference: Schema): Schema => ({
   ...LIST,
   properties: { next: { anyOf: [reference, { type: 'null' }] } },
 });
+const wordsOf = ($ref: string, others: Schema): Schema => ({
+  type: 'array',
+  items: { $ref },
+  minItems: 1,
+  ...others,
+});
 const NAMED: Record<string, Schema> = {
-  'an anchor': {
-    type: 'array',
-    items: { $ref: '#word' },
-    minItems: 1,
-    $defs: { w: { $anchor: 'word', const: 'x' } },
-  },
-  'an anchor of draft 7': {
-    type: 'array',
-    items: { $ref: '#word' },
-    minItems: 1,
-    definitions: { w: { $id: '#word', const: 'x' } },
-  },
+  'an anchor': wordsOf('#word', { $defs: { w: { $anchor: 'word', const: 'x' } } }),
+  'an anchor of draft 7': wordsOf('#word', { definitions: { w: { $id: '#word', const: 'x' } } }),
   'a relative $id': {
     $id: 'https://example.com/schemas/root',
-    type: 'array',
-    items: { $ref: 'word' },
-    minItems: 1,
-    $defs: { w: { $id: 'word', const: 'x' } },
+    ...wordsOf('word', { $defs: { w: { $id: 'word', const: 'x' } } }),
   },
   'the $id of the root': { $id: 'https://example.com/root.json', ...listOf({ $ref: 'root.json' }) },
   'a URN': { $id: 'urn:example:root', ...listOf({ $ref: 'urn:example:root' }) },
-  'a pointer within an $id': {
-    type: 'array',
-    items: { $ref: 'https://example.com/a#/$defs/w' },
-    minItems: 1,
+  'a pointer within an $id': wordsOf('https://example.com/a#/$defs/w', {
     $defs: { a: { $id: 'https://example.com/a', $defs: { w: { const: 'x' } } }, w: { const: 'y' } },
-  },
-  'a pointer from within an $id': {
-    type: 'array',
-    items: { $ref: '/a' },
-    minItems: 1,
+  }),
+  'a pointer from within an $id': wordsOf('/a', {
     $defs: { 'a b': { $id: '/a', $ref: '#/$defs/w', $defs: { w: { const: 'x' } } }, w: { const: 'y' } },
-  },
-  'an anchor within an $id': {
-    type: 'array',
-    items: { $ref: 'a#w' },
-    minItems: 1,
+  }),
+  'an anchor within an $id': wordsOf('a#w', {
     $defs: { a: { $id: 'a', $defs: { w: { $anchor: 'w', const: 'x' } } }, w: { $anchor: 'w', const: 'y' } },
-  },
+  }),
 };
 
 test.each(Object.entries(NAMED))('references are pointers: %s', (_, schema) => {
@@ -178,37 +162,19 @@ test('names in values are left alone', () => {
 });
 
 /** Kinds of values that each keyword takes. */
+const taking = (keywords: string, ...kinds: string[]): Record<string, string[]> =>
+  Object.fromEntries(keywords.split(' ').map((keyword) => [keyword, kinds]));
 const KINDS: Record<string, string[]> = {
-  ...Object.fromEntries(
-    [
-      ...'minLength maxLength minItems maxItems minProperties maxProperties'.split(' '),
-      ...'minimum maximum multipleOf'.split(' '),
-    ].map((keyword) => [keyword, ['number']]),
-  ),
-  exclusiveMinimum: ['number', 'boolean'],
-  exclusiveMaximum: ['number', 'boolean'],
-  pattern: ['string'],
-  format: ['string'],
-  type: ['string', 'array'],
-  enum: ['array'],
-  required: ['array'],
-  allOf: ['array'],
-  anyOf: ['array'],
-  oneOf: ['array'],
-  prefixItems: ['array'],
-  items: ['object', 'array', 'boolean'],
-  uniqueItems: ['boolean'],
-  $ref: ['string'],
-  ...Object.fromEntries(
-    'properties patternProperties $defs definitions dependentRequired dependencies'
-      .split(' ')
-      .map((keyword) => [keyword, ['object']]),
-  ),
-  ...Object.fromEntries(
-    'additionalItems additionalProperties not propertyNames'
-      .split(' ')
-      .map((keyword) => [keyword, ['object', 'boolean']]),
-  ),
+  ...taking('minLength maxLength minItems maxItems minProperties maxProperties', 'number'),
+  ...taking('minimum maximum multipleOf', 'number'),
+  ...taking('exclusiveMinimum exclusiveMaximum', 'number', 'boolean'),
+  ...taking('pattern format $ref', 'string'),
+  ...taking('type', 'string', 'array'),
+  ...taking('enum required allOf anyOf oneOf prefixItems', 'array'),
+  ...taking('items', 'object', 'array', 'boolean'),
+  ...taking('uniqueItems', 'boolean'),
+  ...taking('properties patternProperties $defs definitions dependentRequired dependencies', 'object'),
+  ...taking('additionalItems additionalProperties not propertyNames', 'object', 'boolean'),
 };
 const VALUES: Record<string, unknown> = {
   number: 0.5,

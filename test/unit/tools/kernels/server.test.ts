@@ -10,6 +10,8 @@ const ACTION = 'wllama_action';
 const STEP = 'server_context::start_loop()';
 const TOKENIZE = 'llama_vocab::tokenize';
 const ACCEPT = 'common_sampler_accept';
+const READ = 'llama_grammar_accept_token';
+const FOLLOW = 'llama_grammar_advance_stack';
 const LIMIT_STATES = 'server_prompt_cache::update()';
 
 /** A `std::string` with 32-bit addresses; up to 10 bytes are in the struct itself. */
@@ -42,7 +44,18 @@ let actions: string[] = [];
 let drafted: number[] = [];
 let tokenized: [text: string, special: number][] = [];
 const penalized: number[] = [];
+let stacksRead = 0;
+const STACK_BYTES = 12;
 const kernels = loadKernels({
+  // A place with optional members: the first, or one of those after it.
+  [FOLLOW]: (members: number, _stack: number, stacks: number) => {
+    kernels.memory.setUint32(stacks + 4, kernels.memory.getUint32(stacks + 4, true) + STACK_BYTES, true);
+    if (members > 1) kernels.call(FOLLOW, members - 1, 0, stacks);
+  },
+  [READ]: (grammar: number, places: number, members: number) => {
+    for (let i = 0; i < places; i++) kernels.call(FOLLOW, members, 0, grammar + 16);
+    stacksRead = kernels.memory.getUint32(grammar + 20, true) / STACK_BYTES;
+  },
   [ACCEPT]: (_sampler: number, token: number) => void penalized.push(token),
   [WRITE_TEXT]: (_serializer: number, text: number) => void written.push(readString(text)),
   [TOKENIZE]: (
@@ -266,4 +279,16 @@ test('a text that begins with the mark has no token before it', () => {
 test('penalties count the tokens of a reply, and not those of its prompt', () => {
   for (const token of [1, 2, 7]) kernels.call(ACCEPT, 0, token, Number(token === 7));
   expect(penalized).toEqual([7]);
+});
+
+test.each([
+  ['all alternatives of a place', 1, 900, 900, 900],
+  ['some of those of many places', 300, 2, 600, 512],
+  ['one alternative of a place after too many', 5000, 2, 9096, 512],
+])('a token is read in %s', (_, places, members, read, left) => {
+  kernels.free();
+  const grammar = kernels.allocate(28);
+  kernels.bytes.fill(0, grammar, grammar + 28);
+  kernels.call(READ, grammar, places, members);
+  expect([stacksRead, kernels.memory.getUint32(grammar + 20, true) / STACK_BYTES]).toEqual([read, left]);
 });
