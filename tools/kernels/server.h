@@ -233,7 +233,7 @@ typedef struct {
 } vector;
 /** `llama_grammar`, as far as its stacks: the ways in which it reads the text so far. */
 typedef struct {
-  const void *vocab;
+  const void *const *vocab;
   vector rules, stacks;
 } grammar;
 
@@ -297,11 +297,39 @@ EXPORT(advance_stack) void advance_stack(const void *rules, const void *stack, v
   if (made > widest) widest = made;
 }
 
-IMPORT(original_apply_grammar) void original_apply_grammar(void *, void *);
+/** `llama_sampler` of a grammar; of its context, what comes before the grammar is left out. */
+typedef struct {
+  const void *functions;
+  const struct {
+    size_t before[7];
+    const grammar *grammar;
+  } *context;
+} grammar_sampler;
+/** `llama_token_data_array`. */
+typedef struct {
+  struct {
+    int32_t id;
+    float logit, probability;
+  } *data;
+  size_t size;
+} candidates;
 
-EXPORT(apply_grammar) void apply_grammar(void *sampler, void *tokens) {
+__attribute__((import_module("env"), import_name("llama_vocab::is_eog"))) int32_t is_end(const void *, int32_t);
+__attribute__((import_module("env"), import_name("llama_vocab::impl::token_to_piece")))
+int32_t text_of(const void *, int32_t, uint8_t *, int32_t, int32_t, int32_t);
+
+IMPORT(original_apply_grammar) void original_apply_grammar(const grammar_sampler *, candidates *);
+
+/** A token whose text a reply does not show, such as a control token, is none of a grammar's text, either. */
+EXPORT(apply_grammar) void apply_grammar(const grammar_sampler *sampler, candidates *tokens) {
   follow(MOST_COMPARED);
   original_apply_grammar(sampler, tokens);
+  const grammar *const of = sampler->context->grammar;
+  for (size_t i = 0; of && i < tokens->size; i++) {
+    const int32_t id = tokens->data[i].id;
+    if (tokens->data[i].logit == -__builtin_inff() || text_of(*of->vocab, id, NULL, 0, 0, 0) != 0) continue;
+    if (!is_end(of->vocab, id)) tokens->data[i].logit = -__builtin_inff();
+  }
 }
 
 IMPORT(original_accept_grammar) void original_accept_grammar(grammar *, int32_t, const void *);

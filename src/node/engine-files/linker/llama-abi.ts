@@ -67,6 +67,7 @@ const FIELDS: Readonly<Record<string, readonly Field[]>> = {
     ['draft_params.prompt', POINTER, 16, 16],
     ['draft_params.result', POINTER, 24, 20],
   ],
+  llama_sampler_grammar_apply: [['llama_sampler_grammar.grammar', POINTER, 56, 28]],
   llama_grammar_accept_token: [['llama_grammar.stacks', POINTER, 32, 16]],
   [WHOLE_TEXT]: [
     ['std::string.data', POINTER, 0, 0],

@@ -52,6 +52,8 @@ const functionsBy = (p: number): HostFunction[] => [
   { name: 'llama_vocab::tokenize', parameters: [p, p, I32, p, I32, I32, I32], results: [I32] },
   { name: 'common_params_speculative::operator=', parameters: [p, p], results: p === I64 ? [] : [p] },
   { name: 'validate_utf8', parameters: [p], results: [p] },
+  { name: 'llama_vocab::is_eog', parameters: [p, I32], results: [I32] },
+  { name: 'llama_vocab::impl::token_to_piece', parameters: [p, I32, p, I32, I32, I32], results: [I32] },
   { name: 'llama_grammar_init_impl', parameters: [p, p, p, I32, p, p, p, p], results: [p] },
 ];
 
