@@ -238,7 +238,7 @@ typedef struct {
 } grammar;
 
 /** Stacks that a token of a reply leaves, unless there were more before it, or one place of the grammar has more alternatives. */
-#define MOST_STACKS 512
+#define MOST_STACKS 768
 /** Alternatives of all places that are followed while a token is read, and while tokens are compared with the grammar. */
 #define MOST_READ 8192
 #define MOST_COMPARED 262144
