@@ -258,7 +258,7 @@ export async function writeSettings(
       await withDatabase(scope, write).catch((error: unknown) => {
         // A page must start even if the storage is full: otherwise nobody could delete models.
         if (stored === undefined || !isQuotaError(error)) throw error;
-        console.warn(`localtext: the storage is full: the earlier ${name} stays until a start has room`);
+        console.warn(`localtext: the earlier ${name} stays`, error);
       });
     }
   } finally {
@@ -285,7 +285,7 @@ async function restoreSettings(scope: string, locks: LockManager, settings: Site
   for (const pauseMs of RESTORE_PAUSES_MS) {
     await delay(pauseMs);
     await writeSettings(scope, locks, settings).catch((error: unknown) =>
-      console.warn('localtext: the site settings could not be stored again yet', error),
+      console.warn('localtext: the settings are not stored yet', error),
     );
   }
 }

@@ -84,7 +84,7 @@ const PUT_THERE =
 
 export function notInstalled(): LocaltextError {
   const message =
-    "The service worker could not be installed: a file that it keeps for offline use may be missing, the browser's storage may be full, or the Content-Security-Policy that its script came with has no 'self' in connect-src. Its console says which; correct it and reload.";
+    "The service worker could not be installed: a file that it keeps may be missing, the storage may be full, or its Content-Security-Policy has no 'self' in connect-src. Its console says which; correct it and reload.";
   return new LocaltextError('service_worker_failed', message);
 }
 

@@ -109,13 +109,12 @@ export const serverError = (code: ErrorCode, message: string, cause?: unknown): 
   new ServiceError({ code, message }, { cause });
 
 export function protocolMismatch(): ServiceError {
-  const message =
-    'The tabs of this site and its service worker run different versions. Reload every tab of this site.';
+  const message = 'The tabs and the service worker of this site run different versions. Reload each tab.';
   return serverError('protocol_mismatch', message);
 }
 
 /** Advice for a full storage. */
-export const PRIVATE_WINDOW = 'A private window has less storage than another one.';
+export const PRIVATE_WINDOW = 'A private window has less storage.';
 
 /**
  * Rethrows an error of the database. The browser's own, of private windows and full disks, is not shown: it may name
