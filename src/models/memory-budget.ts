@@ -71,7 +71,10 @@ export function memoryBudget(
       const sum = reserved.reduce((total, each) => total + memoryCost(each.variant), 0);
       const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
       const fits = reserved.length === 0 || sum + needed <= budget;
-      if (fits || (!oldest && performance.now() > deadline)) return !!admitted.add(variant);
+      if (fits || (!oldest && performance.now() > deadline)) {
+        admitted.add(variant);
+        return true;
+      }
       if (!oldest?.engine) return false;
       await oldest.drop(oldest.engine, variant);
     }

@@ -180,11 +180,14 @@ export class WeightStore {
     const name = weightLock(file.sha256);
     const channel = new BroadcastChannel(name);
     const waiting = new AbortController();
-    channel.onmessage = ({ data }) =>
-      data === 'alive?' && waiting.signal.aborted && channel.postMessage('alive');
+    const pings: (() => void)[] = [];
+    channel.onmessage = ({ data }) => {
+      if (data === 'alive') for (const answer of pings.splice(0)) answer();
+      else if (data === 'alive?' && waiting.signal.aborted) channel.postMessage('alive');
+    };
     const ping = (): Promise<void> =>
       new Promise((resolve) => {
-        channel.addEventListener('message', ({ data }) => data === 'alive' && resolve());
+        pings.push(resolve);
         channel.postMessage('alive?');
       });
     const giveUp = (): void => waiting.abort(inUse(file));

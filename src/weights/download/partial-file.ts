@@ -57,6 +57,8 @@ export type PartialFile = Awaited<ReturnType<typeof openPartial>>;
 export async function openPartial(backend: StorageBackend, name: string, bytes: number) {
   const before = await readCheckpoint(backend, name, bytes);
   if (!before) await discardPartial(backend, name);
+  // Before the writer, which nothing would close if this failed.
+  const hash = await startHash();
   const writer = await backend.write(name);
   try {
     await writer.resize(bytes);
@@ -65,7 +67,6 @@ export async function openPartial(backend: StorageBackend, name: string, bytes: 
     if (!before) await discardPartial(backend, name);
     throw error;
   }
-  const hash = await startHash();
   const chunkCount = Math.ceil(bytes / CHUNK_BYTES);
   const stored = new Set(before?.chunks);
   /** Number of bytes at the start of chunks that are not stored as a whole. */
