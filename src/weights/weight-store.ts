@@ -13,6 +13,8 @@ import { StoredFiles } from './stored-files.ts';
 export interface FileOptions {
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
+  /** Refuses a file that a stopped tab keeps locked, which is otherwise downloaded into memory. */
+  mustStore?: boolean;
 }
 
 export interface PutOptions {
@@ -239,7 +241,12 @@ export class WeightStore {
 
   /** Downloads into memory, for this engine alone, a file that a stopped tab keeps locked. @throws another error */
   async #fetchBeside(file: WeightFile, options: FileOptions, error: unknown): Promise<StoredFile> {
-    if (file.added || !(error instanceof ServiceError && error.code === 'weights_in_use')) throw error;
+    if (
+      file.added ||
+      options.mustStore ||
+      !(error instanceof ServiceError && error.code === 'weights_in_use')
+    )
+      throw error;
     const beside = new WeightStore(new MemoryBackend(), this.#modelsUrl, this.#locks, '/', this.#rate);
     return beside.#fetch(file, options);
   }

@@ -86,7 +86,7 @@ function remoteFile(
     describe: async () => ({ path: addedFilePath(sha256), bytes, sha256, url }),
     async store(file, { onProgress, ...options }) {
       try {
-        const { blob } = await store.file(file, { ...options, onProgress });
+        const { blob } = await store.file(file, { ...options, onProgress, mustStore: true });
         const start = new Uint8Array(await blob.slice(0, shown.length).arrayBuffer());
         // All that is known of the model is from the bytes shown first.
         if (!start.every((byte, at) => byte === shown[at]))
@@ -135,7 +135,12 @@ interface Storing {
 }
 
 /** Failures of the network or the browser after which the same call may succeed. */
-const RESUMABLE = new Set<ErrorCode | null>(['storage_failed', 'storage_unavailable', 'weights_unavailable']);
+const RESUMABLE = new Set<ErrorCode | null>([
+  'storage_failed',
+  'storage_unavailable',
+  'weights_in_use',
+  'weights_unavailable',
+]);
 
 /**
  * Stores all files of a model, and calls `use` to list the model under its variant's name. Partial files are kept after an

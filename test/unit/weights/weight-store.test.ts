@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { expect, test, vi } from 'vitest';
 
+import type { ServiceError } from '../../../src/base/errors/service-error.ts';
 import { MemoryBackend } from '../../../src/weights/backends/open-backend.ts';
 import { replace } from '../../../src/weights/backends/storage-backend.ts';
 import { bring, openStore } from './open-store.ts';
@@ -50,7 +51,9 @@ test.each([true, false])('another tab writes the file, and answers: %s', async (
   const release = await keepLock(locks.manager, weightLock(file.sha256));
   const channel = new BroadcastChannel(weightLock(file.sha256));
   channel.onmessage = () => answers && channel.postMessage('alive');
-  const opened = openStore(backend, 'http://site.test/', locks).file(file, options);
+  const open = (mustStore: boolean) =>
+    openStore(backend, 'http://site.test/', locks).file(file, { ...options, mustStore });
+  const [opened, added] = [open(false), open(true).catch((error: ServiceError) => error.code)];
   for (let second = 0; second < 41; second++) {
     await vi.advanceTimersByTimeAsync(1000);
     // Messages of channels arrive in real time.
@@ -61,6 +64,7 @@ test.each([true, false])('another tab writes the file, and answers: %s', async (
   expect((await opened).blob.size).toBe(file.bytes);
   // What a stopped tab keeps open is in memory only.
   expect(backend.files.has(file.sha256)).toBe(answers);
+  if (!answers) expect(await added).toBe('weights_in_use');
   channel.close();
   vi.useRealTimers();
 });
