@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 
 import {
   builtServiceWorker,
@@ -79,8 +79,12 @@ const NOT_OF_SITE = ['localtext', MADE_FILES, ...SCRIPTS, 'models', 'node_module
 
 /** Whether the folder has a page. If not, a server renders the site's pages. */
 async function hasPage(folder: string): Promise<boolean> {
-  const paths = await readdir(folder, { recursive: true }).catch(() => []);
-  return paths.some((path) => isPage(path) && !NOT_OF_SITE.includes(path.split(/[\\/]/)[0] ?? ''));
+  // With the types, Node follows no links, which may lead in circles.
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries.some(({ parentPath, name }) => {
+    const [top = ''] = relative(folder, join(parentPath, name)).split(sep);
+    return isPage(name) && !NOT_OF_SITE.includes(top);
+  });
 }
 
 async function offlinePageOf(folder: string, { offlinePage }: PageOptions): Promise<FileLists> {

@@ -231,8 +231,9 @@ test('pages are network-first in a folder without a page, and where that is aske
   expect(await mode('--offline', '--offline-page', 'index.html')).toEqual({ offlinePage: 'index.html' });
   expect(await mode('--offline-page', 'none.html')).toMatch(/^The offline page "none\.html" is not one of/);
   for (const page of ['index.html', 'pages/off line.html']) await rm(join(site, page));
-  // Pages of packages and of models are no pages of the site.
+  // Pages of packages and of models are no pages of the site. Packages may be links to folders above.
   await fill(site, { 'node_modules/a/index.html': '', 'models/card.html': '' });
+  for (const name of ['b', 'c']) await symlink(site, join(site, 'node_modules', name), 'junction');
   expect(await mode()).toEqual({});
 });
 
