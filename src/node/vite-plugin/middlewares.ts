@@ -61,6 +61,16 @@ export const serveScript =
   };
 
 /**
+ * Sends the header without which an isolated page cannot start a worker. Some frameworks' dev servers serve
+ * scripts outside the site's base, where the service worker cannot add it.
+ */
+export const isolateWorkers: Connect.NextHandleFunction = (request, response, next) => {
+  if (request.headers['sec-fetch-dest'] === 'worker')
+    response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
+  next();
+};
+
+/**
  * Answers requests to `/v1` that bypassed the service worker. Returns JSON, not the SPA page, so that clients
  * report this message.
  */

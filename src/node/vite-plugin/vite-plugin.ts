@@ -21,7 +21,7 @@ import { checkWay, MADE_FILES, madeFilesText, readMadeFiles } from '../made-file
 import { markPage } from '../page-mark.ts';
 import { shown } from '../cli/output.ts';
 import { addFile, addFolder, chooseNetworkFirst, isPage, noFiles, ownFilesScript } from '../site-files.ts';
-import { apiHint, cacheFor, serveFile, serveFolder, serveScript } from './middlewares.ts';
+import { apiHint, cacheFor, isolateWorkers, serveFile, serveFolder, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
 import { WASM_PATH, wasmFiles, wasmNames } from '../wasm-files.ts';
@@ -162,6 +162,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     },
 
     async configureServer({ middlewares }) {
+      if (isolation.length > 0) middlewares.use(isolateWorkers);
       serveModels(middlewares);
       for (const [file, path] of await wasmFiles())
         middlewares.use(base() + WASM_PATH + file, serveFile(path));
