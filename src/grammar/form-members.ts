@@ -21,12 +21,14 @@ export const elementSchemas = ({ layers }: ArrayForm, index: number): Schema[] =
 const listed = (schema: Schema | undefined): Schema[] => (schema === undefined ? [] : [schema]);
 
 /** The schemas of a member. */
-export const memberSchemas = ({ accepts }: Languages, { layers }: ObjectForm, name: string): Schema[] =>
-  layers.flatMap(({ properties, patterns, additional }) => {
+export function memberSchemas({ accepts, spend }: Languages, { layers }: ObjectForm, name: string): Schema[] {
+  spend(layers.length);
+  return layers.flatMap(({ properties, patterns, additional }) => {
     const matching = patterns.flatMap(([language, schema]) => (accepts(language, name) ? [schema] : []));
     const named = [...listed(properties.get(name)), ...matching];
     return named.length > 0 ? named : listed(additional);
   });
+}
 
 interface Members {
   /** Language of the names; null: any name. */

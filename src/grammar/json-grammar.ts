@@ -121,6 +121,7 @@ export class JsonGrammar {
       this.#context.unenforceable(form.unique, 'uniqueItems', rule);
     }
     const length = Math.min(prefix, max);
+    this.#languages.spend(length * layers.length);
     const members = Array.from({ length }, (_, index) => elementSchemas(form, index));
     const rest = hasRest ? this.#value(restSchemas) : this.#grammar.rule();
     const bounds = [Math.max(0, min - members.length), max - members.length] as const;

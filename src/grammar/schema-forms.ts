@@ -214,9 +214,14 @@ export class SchemaForms implements FormReader {
   #meetOne(a: Form, b: Form): Form | [] {
     if (a.kind === 'literal') return fits(this, b, a.value) ? a : [];
     if (b.kind === 'literal') return fits(this, a, b.value) ? b : [];
+    this.languages.spend(partsOf(a) + partsOf(b));
     return meetForms(a, b, this.languages.and) ?? [];
   }
 }
+
+/** Parts of a form that are copied when it meets another. */
+const partsOf = (form: Form): number =>
+  ('layers' in form ? form.layers.length : 0) + ('required' in form ? form.required.length : 0);
 
 const ANNOTATIONS = new Set('title description $comment default examples deprecated'.split(' '));
 

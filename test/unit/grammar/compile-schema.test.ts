@@ -401,6 +401,10 @@ const COSTLY: Record<string, Schema> = {
   'objects compared with objects': {
     allOf: [0, 1].map((first) => ({ enum: Array.from({ length: 3000 }, (__, i) => ({ a: i + first })) })),
   },
+  'members read in thousands of schemas': {
+    required: Array.from({ length: 20_000 }, (_, i) => `p${i}`),
+    allOf: Array.from({ length: 3000 }, () => ({ type: 'object', additionalProperties: { type: 'string' } })),
+  },
   'words of thousands of characters': { enum: [ideographs(0, 9000), ideographs(9000, 18_000)] },
 };
 
