@@ -3,6 +3,7 @@
  * own API: the engines' rules take 40 ms of processor time to compile and evaluate.
  */
 export const HELPERS: Readonly<Record<string, () => Promise<object>>> = {
+  grammar: async () => (await import('#grammar')).grammarWorker,
   template: async () => (await import('#chat-template')).templateWorker,
   image: async () => (await import('./pictures/image-worker.ts')).imageWorker,
   sound: async () => (await import('./sound/sound-worker.ts')).soundWorker,

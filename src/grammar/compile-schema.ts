@@ -7,7 +7,7 @@ import { LOOSENESS, SchemaContext, WHOLE } from './schema-context.ts';
 import { SchemaForms } from './schema-forms.ts';
 import { withPointers } from './schema-references.ts';
 
-interface CompiledSchema {
+export interface CompiledSchema {
   gbnf: string;
   /** Keywords that the grammar does not enforce, by their place in the request. */
   loosened: string[];

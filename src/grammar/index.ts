@@ -1,2 +1,1 @@
-export { compileSchema } from './compile-schema.ts';
-export { continueGrammar } from './continue-grammar.ts';
+export { type Compiled, grammarWorker } from './grammar-worker.ts';

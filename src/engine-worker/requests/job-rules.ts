@@ -1,4 +1,5 @@
-import { isContextLengthError } from '#base';
+import { invalidField, isContextLengthError, Mutex, ServiceError } from '#base';
+import type { Compiled, grammarWorker } from '#grammar';
 import {
   charactersOf,
   estimateTokens,
@@ -21,7 +22,7 @@ import { rank, type ModelManager } from '#models';
 import type { Origin } from '#protocol';
 import { POLICY, type LeaseOptions } from '#scheduling';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
-import type { Engine } from '#engine-kit';
+import { RestartableHelper, type Engine } from '#engine-kit';
 
 /** Rules for running a kind of job. */
 interface JobRules<K extends Kind> {
@@ -30,7 +31,11 @@ interface JobRules<K extends Kind> {
   /** The answer if no model runs the job, or if that fails. Absent: an error. */
   otherwise?: EventOf<K>;
   /** Adapts the job to the engine. @throws ServiceError 400 */
-  compile?(engine: Engine<ModelOf<K>>, job: JobOf<K>): Promise<{ job: JobOf<K>; loosened?: string[] }>;
+  compile?(
+    engine: Engine<ModelOf<K>>,
+    job: JobOf<K>,
+    signal: AbortSignal,
+  ): Promise<{ job: JobOf<K>; loosened?: string[] }>;
   run: RunJob<K>;
   /** Estimates the time that the job takes an engine, in reply tokens. */
   work(job: JobOf<K>): number;
@@ -153,10 +158,18 @@ function questionWork({ instructions, options }: DecisionQuestion): number {
 
 const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: '{"type":"object"}' };
 
+/** Time limit for one schema. */
+const COMPILE_TIMEOUT_MS = 10_000;
+
+/** Compiles one schema at a time, in a worker: replies need this thread for each token. */
+const compiler = new RestartableHelper<typeof grammarWorker>('grammar');
+const compiling = new Mutex();
+
 /** Replaces a job's JSON Schema with a grammar, unless the engine takes schemas. */
 async function withGrammar(
   { takesSchemas }: Engine<'chat'>,
   job: ChatJob,
+  signal: AbortSignal,
 ): Promise<{ job: ChatJob; loosened?: string[] }> {
   if (takesSchemas) return { job };
   if (job.countOnly) {
@@ -165,10 +178,26 @@ async function withGrammar(
   }
   const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
   if (constraint?.kind !== 'json_schema') return { job };
-  const { compileSchema, continueGrammar } = await import('#grammar');
-  const { gbnf: whole, loosened } = compileSchema(constraint.schema, constraint);
   const { resume } = job;
-  const gbnf = resume && !resume.precedesConstraint ? continueGrammar(whole, resume.text) : whole;
+  const begun = resume && !resume.precedesConstraint ? resume.text : undefined;
+  const { schema, parts } = constraint;
+  const toError = () =>
+    invalidField(
+      parts?.[0]?.param ?? 'response_format',
+      `cannot be enforced: its grammar took more than ${COMPILE_TIMEOUT_MS / 1000} s or the browser's memory. Simplify the schema`,
+      'invalid_json_schema',
+    );
+  const { compiled, error } = await compiling.run(
+    () =>
+      compiler.call((worker): Promise<Compiled> => worker.compile(schema, parts, begun), {
+        timeoutMs: COMPILE_TIMEOUT_MS,
+        toError,
+        signal,
+      }),
+    signal,
+  );
+  if (error) throw new ServiceError(error);
+  const { gbnf, loosened } = compiled;
   return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 

@@ -121,7 +121,7 @@ async function startJob<K extends Kind>(
   onStage: OnStage,
 ): Promise<AsyncIterable<EventOf<K>>> {
   const { run, compile } = jobRules<K>(job.kind);
-  const compiled = (await compile?.(engine, job)) ?? { job };
+  const compiled = (await compile?.(engine, job, signal)) ?? { job };
   if (compiled.loosened) onStage('checking', { loosened: compiled.loosened });
   return run(engine, compiled.job, signal, () => onStage('prefill', { servedBy: engine.fingerprint }));
 }
