@@ -12,7 +12,7 @@ import {
 } from './forms.ts';
 import { ANY_INTEGER, ANY_NUMBER, CHARACTER, Grammar, type Rule, WS } from './grammar.ts';
 import { distinct } from './keyword-forms.ts';
-import type { Language, Languages } from './language.ts';
+import { type Language, type Languages, TooCostlyError } from './language.ts';
 import { numberLanguage } from './numbers.ts';
 import type { SchemaContext } from './schema-context.ts';
 import type { SchemaForms } from './schema-forms.ts';
@@ -191,6 +191,11 @@ export class JsonGrammar {
   ): Rule {
     const required = members.filter((member) => member.required).length;
     const counts = min > required || max < members.length || (max !== Infinity && others.length > 0);
+    let chained = 0;
+    for (const member of members) {
+      chained = member.required ? 0 : chained + 1;
+      if (chained > MAX_CHAINED) throw new TooCostlyError();
+    }
     const rules = new Map<string, Rule>();
     const after = (index: number, isFirst: boolean, count: number): Rule => {
       const key = `${index} ${isFirst} ${count}`;
@@ -224,6 +229,9 @@ export class JsonGrammar {
     return after(0, true, 0);
   }
 }
+
+/** Maximum optional members in a row: llama.cpp refuses a grammar of 256 rules that begin with one another. */
+const MAX_CHAINED = 250;
 
 /** Maximum members, if their number is bounded, after which no unnamed member follows. */
 const MAX_COUNTED = 512;

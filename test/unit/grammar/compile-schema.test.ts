@@ -396,7 +396,7 @@ test('a schema without strict whose grammar is too large keeps its types alone',
   expect(JSON.parse(new GbnfSampler(gbnf).draw(new Random(1)) ?? '')).toHaveProperty('a');
 });
 
-/** Schemas that are small, and would take minutes or all memory. */
+/** Schemas that are small, and would take minutes or all memory, or be refused by llama.cpp. */
 const COSTLY: Record<string, Schema> = {
   'objects compared with objects': {
     allOf: [0, 1].map((first) => ({ enum: Array.from({ length: 3000 }, (__, i) => ({ a: i + first })) })),
@@ -404,6 +404,9 @@ const COSTLY: Record<string, Schema> = {
   'members read in thousands of schemas': {
     required: Array.from({ length: 20_000 }, (_, i) => `p${i}`),
     allOf: Array.from({ length: 3000 }, () => ({ type: 'object', additionalProperties: { type: 'string' } })),
+  },
+  'objects of more optional members than llama.cpp reads': {
+    properties: Object.fromEntries(Array.from({ length: 251 }, (_, i) => [`p${i}`, {}])),
   },
   'words of thousands of characters': { enum: [ideographs(0, 9000), ideographs(9000, 18_000)] },
 };
