@@ -44,6 +44,70 @@ interface JobEvent {
 }
 
 /**
+ * Decides when the headers of an answer are sent, and fills the time before its first token with comments.
+ * @param isEvents whether the answer can contain comments, and its headers wait for the jobs
+ * @param jobs number of jobs that begin at once
+ */
+function answerStart(isEvents: boolean, jobs: number, send: (comment: string) => void) {
+  let stage: Stage = 'loading';
+  let state: 'holding headers' | 'commenting' | 'generating' = 'holding headers';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  /** Indices of the jobs that are known to be valid. */
+  const valid = new Set<number>();
+  const headersDue = createDeferred();
+
+  const stop = (): void => clearTimeout(timer);
+
+  function setDeadline(ms: number): void {
+    stop();
+    timer = setTimeout(headersDue.resolve, Math.max(0, ms));
+  }
+
+  /** Sends the headers once the first jobs are valid: an answer can then no longer fail before its first token. */
+  function check(index: number): void {
+    valid.add(index);
+    if (valid.size >= jobs) headersDue.resolve();
+  }
+
+  function comment(isDueNow: boolean): void {
+    const sendComment = () => send(`: waiting (${stage})\n\n`);
+    state = 'commenting';
+    stop();
+    if (!isEvents) return;
+    timer = setInterval(sendComment, HEARTBEAT_MS);
+    if (isDueNow) sendComment();
+  }
+
+  return {
+    headersDue: headersDue.promise,
+    setDeadline,
+    stop,
+    stage(next: Stage, index: number): void {
+      const isNew = next !== stage;
+      stage = next;
+      if (!isEvents) return;
+      if (state === 'generating') comment(true);
+      if (stage === 'prefill') check(index);
+      else if (state === 'holding headers' && isNew) setDeadline(STAGE_DEADLINE_MS[stage]);
+    },
+    accepted(index: number): void {
+      stage = 'prefill';
+      if (isEvents) check(index);
+    },
+    generating(): void {
+      if (state === 'generating') return;
+      state = 'generating';
+      stop();
+      headersDue.resolve();
+    },
+    /** The headers are sent: comments follow, unless a token came first. */
+    headersSent(isBodyEmpty: boolean): void {
+      if (state === 'holding headers') comment(isBodyEmpty);
+    },
+  };
+}
+
+/**
  * Answers with what jobs yield. A stream's headers wait until the first jobs are known to be valid, or for the
  * deadline of their stage; comments follow until something is generated. Those of other answers wait for the end, or the
  * first bytes, so that a failure is a status; they are sent first only at the deadline, while an engine computes.
@@ -58,44 +122,24 @@ export async function respond<Event extends JobEvent>(
 ): Promise<Response> {
   const { exchange } = run;
   const { abort, trace, watch } = exchange;
-  /** Whether a failure can be written into the answer. */
   const isEvents = format.type === EVENT_STREAM;
   const isStream = isEvents || format.isLive === true;
-  let currentStage: Stage = 'loading';
-  let state: 'holding headers' | 'commenting' | 'generating' = 'holding headers';
-  let hasSent = false;
-  let isAbandoned = false;
-  /** Whether the jobs have ended. */
-  let isOver = false;
-  /** Indices of the jobs that are known to be valid. */
-  const checked = new Set<number>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const headersDue = createDeferred();
+  /** Whether the jobs have ended, or the client has left first. */
+  let isSettled = false;
   const body = new EventStream(() => {
     abandon();
     abort.abort(new Error('the client has left'));
   });
+  const start = answerStart(isEvents, jobs, (comment) => body.send(comment));
   const hasClientLeft = (): boolean => body.isClosed || watch.gone.aborted;
-  const stopTimer = (): void => clearTimeout(timer);
 
   const sink: AnswerSink<Event> = {
-    stage(stage, index) {
-      const isNew = stage !== currentStage;
-      currentStage = stage;
-      if (!isEvents) return;
-      if (state === 'generating') comment(true);
-      if (stage === 'prefill') check(index);
-      else if (state === 'holding headers' && isNew) setDeadline(STAGE_DEADLINE_MS[stage]);
-    },
+    stage: start.stage,
     async event(event) {
-      send(format.event(event));
+      body.send(format.event(event));
       if (!isStream) return;
-      if (event.type === 'accepted') {
-        currentStage = 'prefill';
-        if (isEvents) check(event.index ?? 0);
-        return;
-      }
-      generating();
+      if (event.type === 'accepted') return start.accepted(event.index ?? 0);
+      start.generating();
       if (body.isFull) await abortable(body.room(), abort.signal);
     },
   };
@@ -104,15 +148,22 @@ export async function respond<Event extends JobEvent>(
   async function compute(): Promise<string> {
     try {
       await work(sink);
-      isOver = true;
+      isSettled = true;
     } catch (error) {
       if (hasClientLeft()) abandon();
       throw error;
     } finally {
-      stopTimer();
+      start.stop();
       await run.end();
     }
     return format.end?.() ?? '';
+  }
+
+  /** Does not wait for the engine's end: the client's next request may refer to the reply at once. */
+  function abandon(): void {
+    if (isSettled) return;
+    isSettled = true;
+    format.abandon?.();
   }
 
   /** @throws ServiceError for a whole answer that no engine has begun at the deadline */
@@ -129,74 +180,32 @@ export async function respond<Event extends JobEvent>(
   async function conclude(last: Promise<string>): Promise<void> {
     try {
       const text = await last;
-      send(text);
+      body.send(text);
       if (isStream) trace.done();
       else trace.done(text);
     } catch (error) {
       const hasLeft = hasClientLeft();
       trace.failed(error, hasLeft);
       if (hasLeft || !format.failure) body.fail(hasLeft ? watch.gone.reason : error);
-      else send(await format.failure(asServiceError(error)));
+      else body.send(await format.failure(asServiceError(error)));
     } finally {
-      stopTimer();
+      start.stop();
       watch.stop();
       body.end();
     }
   }
 
-  /** Does not wait for the engine's end: the client's next request may refer to the reply at once. */
-  function abandon(): void {
-    if (isAbandoned || isOver) return;
-    isAbandoned = true;
-    format.abandon?.();
-  }
-
-  function send(part: string | Uint8Array<ArrayBuffer>): void {
-    if (part.length === 0) return;
-    hasSent = true;
-    body.send(part);
-  }
-
-  /** Sends the headers once the first jobs are valid: an answer can then no longer fail before its first token. */
-  function check(index: number): void {
-    checked.add(index);
-    if (checked.size >= jobs) headersDue.resolve();
-  }
-
-  function generating(): void {
-    if (state === 'generating') return;
-    state = 'generating';
-    stopTimer();
-    headersDue.resolve();
-  }
-
-  function setDeadline(ms: number): void {
-    stopTimer();
-    timer = setTimeout(headersDue.resolve, Math.max(0, ms));
-  }
-
-  /** Sends comments while nothing is generated. */
-  function comment(commentNow: boolean): void {
-    const sendComment = () => send(`: waiting (${currentStage})\n\n`);
-    state = 'commenting';
-    stopTimer();
-    if (!isEvents) return;
-    timer = setInterval(sendComment, HEARTBEAT_MS);
-    if (commentNow) sendComment();
-  }
-
   watch.gone.addEventListener('abort', abandon, { once: true });
-  setDeadline(isEvents ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - trace.passedMs);
+  start.setDeadline(isEvents ? STAGE_DEADLINE_MS.loading : HEADERS_DEADLINE_MS - trace.passedMs);
   trace.continues(isStream);
   const last = compute();
   try {
-    await Promise.race([last, headersDue.promise.then(checkDeadline)]);
+    await Promise.race([last, start.headersDue.then(checkDeadline)]);
   } catch (error) {
-    stopTimer();
     last.catch(() => undefined);
     throw error;
   }
-  if (isStream && state === 'holding headers') comment(!hasSent);
+  if (isStream) start.headersSent(body.isEmpty);
   void conclude(last);
   return new Response(body.body, { headers: answerHeaders(exchange, format.type, run.timings) });
 }

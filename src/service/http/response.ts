@@ -13,6 +13,8 @@ export class EventStream {
   /** Controller of the body; null once the reader has cancelled, or the body has ended. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
   #room = createDeferred();
+  /** Whether nothing has been sent. */
+  isEmpty = true;
 
   constructor(onCancel: () => void) {
     this.body = new ReadableStream(
@@ -36,6 +38,7 @@ export class EventStream {
   /** Appends text or bytes to the body, unless it is closed. */
   send(part: string | Uint8Array<ArrayBuffer>): void {
     if (part.length === 0) return;
+    this.isEmpty = false;
     this.#controller?.enqueue(typeof part === 'string' ? this.#encoder.encode(part) : part);
   }
 
