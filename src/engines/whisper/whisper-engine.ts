@@ -45,27 +45,6 @@ export function whisperEngine(
     }
   }
 
-  /** @throws ServiceError 400 naming the field */
-  function check({ task, language, times, others }: TranscriptionJob): void {
-    for (const [name] of others) {
-      const reason = REFUSED.get(name);
-      if (reason !== undefined) throw unsupported(name, `cannot be used here: ${reason}`);
-    }
-    const { languages: known, timesWords } = abilities;
-    if (times.includes('word') && !timesWords) {
-      const rule =
-        "cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights exported with them, such as onnx-community/whisper-tiny_timestamped";
-      throw unsupported('timestamp_granularities[]', rule);
-    }
-    if (known.length === 0 && task === 'translate')
-      throw unsupported('model', 'cannot translate: it supports only English. Use a multilingual model');
-    const supported = known.length === 0 ? ['en'] : known;
-    if (language !== undefined && !supported.includes(language)) {
-      const rule = `${language} is not supported by this model. It supports ${supported.join(', ')}`;
-      throw unsupported('language', rule);
-    }
-  }
-
   return {
     kind: 'transcription',
     fingerprint,
@@ -73,7 +52,7 @@ export function whisperEngine(
     traits: {},
     /** Transcribes window by window. Source: OpenAI's whisper, `transcribe`. */
     async *run(job, signal, onPrefill) {
-      check(job);
+      check(job, abilities);
       signal.throwIfAborted();
       const { task, prompt = '', temperature = 0, times } = job;
       const jobOptions = { task, prompt, temperature, words: times.includes('word') };
@@ -130,3 +109,26 @@ const REFUSED = new Map([
   ['known_speaker_names[]', 'speakers are not distinguished'],
   ['known_speaker_references[]', 'speakers are not distinguished'],
 ]);
+
+/** @throws ServiceError 400 naming the field */
+function check(
+  { task, language, times, others }: TranscriptionJob,
+  { languages: known, timesWords }: WhisperAbilities,
+): void {
+  for (const [name] of others) {
+    const reason = REFUSED.get(name);
+    if (reason !== undefined) throw unsupported(name, `cannot be used here: ${reason}`);
+  }
+  if (times.includes('word') && !timesWords) {
+    const rule =
+      "cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights exported with them, such as onnx-community/whisper-tiny_timestamped";
+    throw unsupported('timestamp_granularities[]', rule);
+  }
+  if (known.length === 0 && task === 'translate')
+    throw unsupported('model', 'cannot translate: it supports only English. Use a multilingual model');
+  const supported = known.length === 0 ? ['en'] : known;
+  if (language !== undefined && !supported.includes(language)) {
+    const rule = `${language} is not supported by this model. It supports ${supported.join(', ')}`;
+    throw unsupported('language', rule);
+  }
+}
