@@ -34,11 +34,11 @@ export async function withTimeout<T>(promise: Promise<T>, milliseconds: number):
 /** A promise with its own `resolve`. */
 export interface Deferred<T = void> {
   promise: Promise<T>;
-  resolve(value: T): void;
+  resolve(value: T | PromiseLike<T>): void;
 }
 
 export function createDeferred<T = void>(): Deferred<T> {
-  const resolvers: ((value: T) => void)[] = [];
+  const resolvers: Deferred<T>['resolve'][] = [];
   const promise = new Promise<T>((resolve) => resolvers.push(resolve));
   return { promise, resolve: (value) => resolvers[0]?.(value) };
 }

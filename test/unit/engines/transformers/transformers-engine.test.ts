@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { chooseBatch } from '../../../../src/engines/transformers/embedding-batches.ts';
 import {
-  chooseBatch,
   type Embedder,
   transformersEngine,
 } from '../../../../src/engines/transformers/transformers-engine.ts';
