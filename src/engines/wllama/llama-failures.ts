@@ -10,7 +10,7 @@ const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
 const GRAMMAR_REFUSED = /grammar|sampler|not understood/i;
 
 /** Rejection of a prompt that is longer than the context. */
-type TooLongError = RequestRejectedError & { promptTokens: number; contextLength: number };
+export type TooLongError = RequestRejectedError & { promptTokens: number; contextLength: number };
 
 export const isTooLong = (error: unknown): error is TooLongError =>
   error instanceof RequestRejectedError &&

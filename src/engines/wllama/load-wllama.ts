@@ -17,7 +17,7 @@ import { PromptRenderer, TemplateWorker } from '#chat-template';
 import { inspectVariant } from './inspect-variant.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
-import { wllamaEngine } from './wllama-engine.ts';
+import { WllamaEngine } from './wllama-engine.ts';
 
 /** Number of prompt tokens per step on the CPU. An abort, and the other slots, wait until the step ends. */
 const CPU_BATCH = 32;
@@ -150,7 +150,7 @@ async function toEngine(
     return llamaEmbedder(llama, { ...common, dimensions, ...omitNulls({ prefixes, minDimensions }) });
   }
   const prompt = await chatPrompt(llama, model, traits, workers.template);
-  return wllamaEngine(llama, prompt, fingerprint, variant.sampling ?? {});
+  return new WllamaEngine(llama, prompt, fingerprint, variant.sampling ?? {});
 }
 
 /** Adapters by the names that wllama gives files: it numbers all but a projector, and llama.cpp reads a model of one file from the first. */
