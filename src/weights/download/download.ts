@@ -5,16 +5,19 @@ import {
   Mutex,
   IdleTimeout,
   isQuotaError,
-  isTransient,
   MIN_PROGRESS_BYTES,
-  reach,
-  TransientStatusError,
-  UnreachableError,
   withRetries,
 } from '#base';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
-import { downloadFailed, sizeDiffers, unavailable, webPage, wrongHash } from './download-errors.ts';
+import { downloadFailed, sizeDiffers, wrongHash } from './download-errors.ts';
 import { discardPartial, openPartial, type PartialFile } from './partial-file.ts';
+import {
+  bodyReader,
+  EndedEarlyError,
+  requestPart,
+  UnusableRangeError,
+  type BodyReader,
+} from './request-part.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -71,6 +74,58 @@ export async function download(
  */
 type Outcome = { chunks: string[] } | 'mixed' | 'misplaced' | 'wrong';
 
+/** Buffers for the chunks that connections receive, whose bytes are the download's progress. */
+function chunkBuffers(partial: PartialFile, fileBytes: number, onProgress: (loadedBytes: number) => void) {
+  /** Bytes received of chunks that are not stored yet, by chunk. */
+  const inFlight = new Map<number, number>();
+  const spareBuffers: Bytes[] = [];
+  let reported = 0;
+
+  /** Reports progress, which never goes back although stored bytes may be discarded. */
+  function report(): void {
+    let bytes = partial.storedBytes;
+    for (const [index, received] of inFlight) bytes += Math.max(0, received - partial.storedOf(index));
+    reported = Math.max(reported, Math.min(bytes, fileBytes));
+    onProgress(reported);
+  }
+
+  return {
+    report,
+
+    /** Runs `fill` with the buffer of a chunk. */
+    async use(index: number, fill: (bytes: Bytes) => Promise<void>): Promise<void> {
+      // Reused, as browsers collect large buffers late.
+      const buffer = spareBuffers.pop() ?? new Uint8Array(Math.min(CHUNK_BYTES, fileBytes));
+      try {
+        await fill(buffer.subarray(0, partial.lengthOf(index)));
+      } finally {
+        spareBuffers.push(buffer);
+        report();
+      }
+    },
+
+    /** Fills `bytes` from `from` on. If the connection breaks, stores what has arrived. */
+    async receive(reader: BodyReader, index: number, bytes: Bytes, from: number): Promise<void> {
+      let received = from;
+      try {
+        while (received < bytes.length) {
+          const part = await reader.read(bytes.length - received);
+          bytes.set(part, received);
+          received += part.length;
+          if (received <= partial.storedOf(index)) continue;
+          inFlight.set(index, received);
+          report();
+        }
+      } catch (error) {
+        await partial.storeStart(index, bytes.subarray(0, received)).catch(() => undefined);
+        throw error;
+      } finally {
+        inFlight.delete(index);
+      }
+    },
+  };
+}
+
 /** Fetches what is missing of a file, and compares its hash. */
 async function downloadOnce(
   partial: PartialFile,
@@ -82,9 +137,6 @@ async function downloadOnce(
   const resumed = partial.storedBytes;
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
-  /** Bytes received of chunks that are not stored yet, by chunk. */
-  const inFlight = new Map<number, number>();
-  const spareBuffers: Bytes[] = [];
   const mutex = new Mutex();
   /** Whether to use one connection at a time: until a range has arrived, and after the server has ignored a range. */
   let isSingle = true;
@@ -95,7 +147,7 @@ async function downloadOnce(
   /** Bytes of the last whole answer that ended early: one of equal length is no broken connection. */
   let endedAt: number | null = null;
   let hasChanged = false;
-  let reported = 0;
+  const chunks = chunkBuffers(partial, file.bytes, options.onProgress);
 
   /** Fetches missing chunks. The first is fetched alone, to find out whether the server supports ranges. */
   async function fetchMissing(): Promise<void> {
@@ -163,7 +215,10 @@ async function downloadOnce(
     const timeout = new IdleTimeout(signal, options.idleTimeoutMs);
     // Read once: another connection may store more of the chunk meanwhile, as a part of the whole file.
     const from = partial.storedOf(index);
-    const response = await fetchPart(index, from, timeout);
+    const start = index * CHUNK_BYTES;
+    const rest = { from: start + from, to: start + partial.lengthOf(index) };
+    const range = sendsRanges && rest.to - rest.from < file.bytes ? rest : null;
+    const response = await requestPart(file, options.url, range, timeout, () => isSingle);
     noteVersion(response);
     const isWhole = response.status === 200;
     hasHiddenRanges ||= !isWhole && !response.headers.get('content-range');
@@ -183,45 +238,15 @@ async function downloadOnce(
     }
   }
 
-  /** Requests the rest of a chunk, or the file. @throws as `checkResponse()` */
-  async function fetchPart(index: number, from: number, timeout: IdleTimeout): Promise<Response> {
-    const { bytes } = file;
-    const start = index * CHUNK_BYTES;
-    const rest = { from: start + from, to: start + partial.lengthOf(index) };
-    let range = sendsRanges && rest.to - rest.from < bytes ? rest : null;
-    const ask = (): Promise<Response> =>
-      timeout.during(
-        reach(options.url, {
-          signal: timeout.signal,
-          // The HTTP cache must not keep a second copy.
-          cache: 'no-store',
-          headers: range ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
-        }),
-      );
-    const response = await ask().catch((error: unknown) => {
-      if (!range || !isSingle || !(error instanceof UnreachableError)) throw error;
-      // Chromium rejects a compressed answer to a range as if there were none.
-      range = null;
-      return ask();
-    });
-    try {
-      checkResponse(file, response, range);
-    } catch (error) {
-      await response.body?.cancel().catch(() => undefined);
-      throw error;
-    }
-    return response;
-  }
-
   /**
    * Stores the rest of a chunk, from its byte `from` on. Reads the body to its end: otherwise the browser cancels the
    * request and does not reuse its connection.
    * @throws UnusableRangeError if the body is longer than the range that was requested
    */
   async function storeRest(reader: BodyReader, index: number, from: number): Promise<void> {
-    await withBuffer(index, async (bytes) => {
+    await chunks.use(index, async (bytes) => {
       if (from > 0) bytes.set(await partial.readStart(index));
-      await receive(reader, index, { bytes, from });
+      await chunks.receive(reader, index, bytes, from);
       if (!(await reader.ended().catch(() => true))) throw new UnusableRangeError();
       await partial.store(index, bytes, signal);
     });
@@ -233,8 +258,8 @@ async function downloadOnce(
     const last = [...partial.missing()].at(-1) ?? 0;
     try {
       for (let at = 0; at <= last; at++)
-        await withBuffer(at, async (bytes) => {
-          await receive(reader, at, { bytes, from: 0 });
+        await chunks.use(at, async (bytes) => {
+          await chunks.receive(reader, at, bytes, 0);
           await partial.store(at, bytes, signal);
         });
     } catch (error) {
@@ -258,153 +283,17 @@ async function downloadOnce(
     hasChanged ||= version !== null && version !== partial.version;
   }
 
-  async function withBuffer<T>(index: number, use: (bytes: Bytes) => Promise<T>): Promise<T> {
-    // Reused, as browsers collect large buffers late.
-    const buffer = spareBuffers.pop() ?? new Uint8Array(Math.min(CHUNK_BYTES, file.bytes));
-    try {
-      return await use(buffer.subarray(0, partial.lengthOf(index)));
-    } finally {
-      spareBuffers.push(buffer);
-      report();
-    }
-  }
-
-  /** Fills `bytes` from `from` on. If the connection breaks, stores what has arrived. */
-  async function receive(
-    reader: BodyReader,
-    index: number,
-    { bytes, from }: { bytes: Bytes; from: number },
-  ): Promise<void> {
-    let received = from;
-    try {
-      while (received < bytes.length) {
-        const part = await reader.read(bytes.length - received);
-        bytes.set(part, received);
-        received += part.length;
-        if (received <= partial.storedOf(index)) continue;
-        inFlight.set(index, received);
-        report();
-      }
-    } catch (error) {
-      await partial.storeStart(index, bytes.subarray(0, received)).catch(() => undefined);
-      throw error;
-    } finally {
-      inFlight.delete(index);
-    }
-  }
-
-  /** Reports progress, which never goes back although stored bytes may be discarded. */
-  function report(): void {
-    let bytes = partial.storedBytes;
-    for (const [index, received] of inFlight) bytes += Math.max(0, received - partial.storedOf(index));
-    reported = Math.max(reported, Math.min(bytes, file.bytes));
-    options.onProgress(reported);
-  }
-
   try {
-    report();
+    chunks.report();
     // The stored bytes are hashed meanwhile: gigabytes take 10 s and more.
     await all([partial.hashStored(signal), fetchMissing()]);
     await partial.hashStored(signal);
   } finally {
     await partial.close();
   }
-  const { sha256, chunks } = await partial.digest();
-  if (sha256 === file.sha256) return { chunks };
+  const digest = await partial.digest();
+  if (digest.sha256 === file.sha256) return { chunks: digest.chunks };
   if (hasHiddenRanges) return 'misplaced';
   const mayMix = resumed > 0 || hasChanged || (answers > 1 && partial.version === null);
   return mayMix ? 'mixed' : 'wrong';
-}
-
-/** Range of bytes; `to` is exclusive. */
-interface ByteRange {
-  from: number;
-  to: number;
-}
-
-/** Thrown if the whole file must be requested, as the server's answer to a range is wrong. */
-class UnusableRangeError extends Error {}
-
-/**
- * Checks a response, before any of it is stored.
- * @param range null if the whole file was requested
- * @throws ServiceError if the response cannot be the file; `TransientStatusError`; `UnusableRangeError`
- */
-function checkResponse(file: WeightFile, response: Response, range: ByteRange | null): void {
-  const { status, headers } = response;
-  if (status === 416 && range) throw new UnusableRangeError();
-  checkStatus(file, response);
-  const isEncoded = headers.has('content-encoding');
-  const length = Number(headers.get('content-length'));
-  if (range) {
-    // Chromium answers a range of an extension's file with status 200, the range's bytes and no length.
-    const isUsable =
-      status === 206 ? !isEncoded && isRange(file, headers, range) : isEncoded || length === file.bytes;
-    if (!isUsable) throw new UnusableRangeError();
-    return;
-  }
-  if (status === 206) throw unavailable(file, status);
-  // Servers of other origins hide `content-encoding`: the length may be that of compressed bytes, which are at most a
-  // little more.
-  const most = response.type === 'basic' ? file.bytes : 1.001 * file.bytes + 64;
-  if (!isEncoded && length > most) throw sizeDiffers(file, `has ${length} bytes`);
-}
-
-function checkStatus(file: WeightFile, response: Response): void {
-  const { status, headers } = response;
-  if (isTransient(status)) throw new TransientStatusError(response);
-  if (status !== 200 && status !== 206) throw unavailable(file, status);
-  const type = headers.get('content-type') ?? '';
-  if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(type) && !/\.x?html?$/i.test(file.path))
-    throw webPage(file, status);
-}
-
-/**
- * Checks `content-range`: a server may send less than was requested. A server of another origin, or a proxy, may hide
- * the header; then only the hash decides.
- */
-function isRange(file: WeightFile, headers: Headers, { from, to }: ByteRange): boolean {
-  const declared = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
-  if (!declared) return true;
-  const [, first, last, total] = declared;
-  const isTotal = total === '*' || Number(total) === file.bytes;
-  return isTotal && Number(first) === from && Number(last) >= from && Number(last) < to;
-}
-
-class EndedEarlyError extends Error {
-  /** Number of bytes of the body. */
-  readonly received: number;
-
-  constructor(received: number) {
-    super(`the connection ended after ${received} bytes`);
-    this.received = received;
-  }
-}
-
-type BodyReader = ReturnType<typeof bodyReader>;
-
-/** Reads a response body in parts of at most a given length. */
-function bodyReader(body: AsyncGenerator<Bytes, void, undefined>) {
-  let rest: Bytes = new Uint8Array(0);
-  let received = 0;
-  async function ended(): Promise<boolean> {
-    while (rest.length === 0) {
-      const { done, value } = await body.next();
-      if (done) return true;
-      rest = value;
-    }
-    return false;
-  }
-  return {
-    ended,
-    /** @throws EndedEarlyError at the end of the body */
-    async read(maxLength: number): Promise<Bytes> {
-      if (await ended()) throw new EndedEarlyError(received);
-      const part = rest.subarray(0, maxLength);
-      rest = rest.subarray(part.length);
-      received += part.length;
-      return part;
-    },
-    close: async () => body.return(),
-  };
 }
