@@ -38,3 +38,6 @@ function enlarged(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<Ar
   larger.set(bytes);
   return larger;
 }
+
+/** Leaves an answer unread: kept open, it would hold one of the few connections that a browser opens to a host. */
+export const dropBody = ({ body }: Response): void => void body?.cancel().catch(() => undefined);

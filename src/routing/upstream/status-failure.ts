@@ -1,4 +1,4 @@
-import { retryAfterMs, type ErrorCode, type WireError, type z } from '#base';
+import { dropBody, retryAfterMs, type ErrorCode, type WireError, type z } from '#base';
 import { errorBodySchema, errorSchema } from './answer-schemas.ts';
 import { readJsonBody } from './read-answer.ts';
 import { upstreamError, UpstreamError } from './upstream-failures.ts';
@@ -33,8 +33,7 @@ export async function statusFailure(
   const waitMs = Math.min(askedMs ?? 0, MAX_RETRY_AFTER_MS);
   const more = askedMs === undefined ? {} : { retryAfterMs: waitMs };
   if (!isForClient && !DESCRIBED.has(status)) {
-    // Unread, it would hold one of the few connections that a browser opens to a host.
-    void response.body?.cancel().catch(() => undefined);
+    dropBody(response);
     return undescribedFailure(status, more);
   }
   const details = await readError(response, key);

@@ -1,4 +1,4 @@
-import { writeJson } from '#base';
+import { dropBody, writeJson } from '#base';
 import type { VariantOf } from '#catalog';
 import type { EventOf, JobOf, Kind } from '#jobs';
 import type { StageEvent } from '#protocol';
@@ -101,8 +101,7 @@ export class UpstreamServer {
     const response = await this.#ask(path, body, signal, silenceMs);
     if (response.ok) return response;
     if (!isOptional || !LACKING.has(response.status)) throw await this.#failure(response);
-    // Unread, it would hold one of the few connections that a browser opens to a host.
-    void response.body?.cancel().catch(() => undefined);
+    dropBody(response);
     throw lacks(path, response.status);
   }
 

@@ -1,4 +1,4 @@
-import { unsupported } from '#base';
+import { dropBody, unsupported } from '#base';
 import { estimateTokens, type SpeechFormat } from '#jobs';
 import { Deadline, streamBytes } from './read-answer.ts';
 import { cutShort, without } from './upstream-failures.ts';
@@ -36,7 +36,7 @@ export const upstreamSpeech: RunOnServer<'speech'> = async function* (server, jo
   const body = { model: variant.model, input, voice, response_format, speed, instructions };
   const response = await server.post('/audio/speech', body, signal);
   if (NO_SOUND.test(response.headers.get('content-type') ?? '')) {
-    void response.body?.cancel().catch(() => undefined);
+    dropBody(response);
     throw without('sound', response);
   }
   yield { type: 'stage', stage: 'prefill', servedBy: fingerprint };
