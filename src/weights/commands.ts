@@ -13,7 +13,7 @@ export interface CommandDependencies extends ImportExportDependencies {
 
 type CommandType = WeightsCommand['type'];
 type Handler<T extends CommandType> = (
-  service: CommandDependencies,
+  weights: CommandDependencies,
   command: CommandOf<T>,
   signal: AbortSignal,
   onProgress: OnProgress,
@@ -26,10 +26,10 @@ const control = async (
 
 const HANDLERS: { [T in CommandType]: Handler<T> } = {
   list: ({ modelStorage }) => modelStorage.overview(),
-  describe: (service, { target }) => exportDescription(service, target),
+  describe: (weights, { target }) => exportDescription(weights, target),
   offers: ({ adder }, { source }, signal) => adder.offers(source, signal),
   inspect: ({ adder }, { source }, signal) => adder.inspect(source, signal),
-  import: (service, { name, blob }, signal) => importFile(service, name, blob, signal),
+  import: (weights, { name, blob }, signal) => importFile(weights, name, blob, signal),
   add: ({ adder }, command, signal, onProgress) => adder.add(command, signal, onProgress),
   rename: ({ adder }, { target, id }) => adder.rename(target, id),
   remove: ({ adder }, { target }) => adder.delete(target),
