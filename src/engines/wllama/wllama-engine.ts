@@ -88,13 +88,12 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly fingerprint: string;
   readonly slots: number;
   readonly traits: Engine<'chat'>['traits'];
-  readonly #contextLength: number;
   readonly #llama: Llama;
   readonly #renderer: PromptRenderer;
   readonly #ownSampling: VariantSampling;
-  readonly #append: Append;
   /** Null if the model has no vision. */
   readonly #imageReader: ReturnType<typeof promptImageReader> | null;
+  readonly #append: Append = (...parameters) => this.#renderer.append(...parameters);
   readonly #crowded = new Mutex();
   readonly #labelScorer = new LabelScorer();
   #dead = false;
@@ -107,11 +106,9 @@ export class WllamaEngine implements Engine<'chat'> {
     const { context: contextLength, imageMarker } = llama;
     const { chats, thinks } = renderer;
     this.traits = { contextLength, chats, thinks, vision: imageMarker !== null };
-    this.#contextLength = contextLength;
     this.#llama = llama;
     this.#renderer = renderer;
     this.#ownSampling = ownSampling;
-    this.#append = (prompt, text, allowed) => renderer.append(prompt, text, allowed);
     this.#imageReader = imageMarker === null ? null : promptImageReader(imageMarker);
   }
 
@@ -121,7 +118,7 @@ export class WllamaEngine implements Engine<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     refuseUnknownTokens(job.sampling, this.#llama.vocabulary);
-    refuseOversized(job, this.#contextLength);
+    refuseOversized(job, this.#llama.context);
     run.images = await this.#readImages(job, signal);
     const { prompt, thinking, hasResults } = await this.#open(job, run.images, signal);
     if (!thinking && !hasResults && !job.countOnly) return toCompletion(job, prompt);
@@ -136,7 +133,7 @@ export class WllamaEngine implements Engine<'chat'> {
     return thinkFirst(job, prompt, thinking, {
       complete: think,
       append: this.#append,
-      contextLength: this.#contextLength,
+      contextLength: this.#llama.context,
     });
   }
 
@@ -152,7 +149,7 @@ export class WllamaEngine implements Engine<'chat'> {
   /** Renders and checks the prompt. @throws ServiceError 400 */
   async #open(job: ChatJob, images: readonly ModelImage[], signal: AbortSignal): Promise<ChatOpening> {
     const opening = await this.#renderer.open(job, this.#llama.imageMarker, signal);
-    refuseOversizedText(opening.prompt, this.#contextLength);
+    refuseOversizedText(opening.prompt, this.#llama.context);
     this.#imageReader?.checkMarkers(opening.prompt, images);
     if (images.length === 0 && !job.countOnly) await this.#refuseTooLong(opening.prompt, signal);
     return opening;
@@ -163,10 +160,10 @@ export class WllamaEngine implements Engine<'chat'> {
    * @throws ServiceError `context_length_exceeded`
    */
   async #refuseTooLong(prompt: string, signal: AbortSignal): Promise<void> {
-    if (prompt.length <= this.#contextLength || !this.#llama.isBusy()) return;
+    if (prompt.length <= this.#llama.context || !this.#llama.isBusy()) return;
     try {
       const tokens = await this.#countTokens(prompt, signal);
-      if (tokens >= this.#contextLength) throw contextLengthExceeded(tokens, this.#contextLength);
+      if (tokens >= this.#llama.context) throw contextLengthExceeded(tokens, this.#llama.context);
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
     }
@@ -264,7 +261,7 @@ export class WllamaEngine implements Engine<'chat'> {
   async score(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    refuseOversized(job, this.#contextLength);
+    refuseOversized(job, this.#llama.context);
     const images = await this.#readImages(job, signal);
     try {
       const prompt = answerPrompt(await this.#open(job, images, signal));
