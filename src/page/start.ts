@@ -99,8 +99,9 @@ async function reloadIsolated({ active }: ServiceWorkerRegistration): Promise<vo
   if (!active || !isolates(active.scriptURL, location.href) || window !== top) return;
   if (sessionStorage.getItem(RELOADED)) return;
   sessionStorage.setItem(RELOADED, '1');
-  // Chromium keeps the page that was left, and a reload by the user restores it.
-  addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
-  location.reload();
-  await delay(UNLOAD_MS);
+  // Chromium keeps a page that was left, and restores it at the user's reload, but not one that holds a lock.
+  await navigator.locks.request(RELOADED, () => {
+    location.reload();
+    return delay(UNLOAD_MS);
+  });
 }
