@@ -115,7 +115,9 @@ export class SchemaContext {
       strict === 'keywords'
         ? 'send the schema as `response_format`, which leaves it out'
         : 'use a schema that is not `strict`';
-    throw invalidField(param, `${rule}: leave it out, or ${instead}`, 'invalid_json_schema');
+    // The expression of a custom tool.
+    const advice = place.isKeyword ? 'write another, or omit `format`' : `leave it out, or ${instead}`;
+    throw invalidField(param, `${rule}: ${advice}`, 'invalid_json_schema');
   }
 }
 

@@ -112,8 +112,9 @@ export function toJsonConstraint(
   const schema = format.schema ?? (isObject ? format.value : null);
   if (schema == null) return { kind: 'json_object' };
   const strict = !isObject && (format.strict ?? false);
-  checkJsonSchema(schema, at, strict);
-  const parts = [{ at: [], param: at, strict: strict || enforced }];
+  const param = format.schema == null ? at.replace(/schema$/, 'value') : at;
+  checkJsonSchema(schema, param, strict);
+  const parts = [{ at: [], param, strict: strict || enforced }];
   return { kind: 'json_schema', schema: writeJson(schema), parts };
 }
 

@@ -164,12 +164,13 @@ test.each([
 });
 
 test.each([
-  [{ guided_json: { type: 'object' } }, 'keywords'],
-  [{ response_format: { type: 'json_object', schema: { type: 'object' } } }, false],
-])('the schema of %j is strict as %j', async (extra, strict) => {
+  [{ guided_json: { type: 'object' } }, 'keywords', 'guided_json'],
+  [{ response_format: { type: 'json_object', schema: { type: 'object' } } }, false, 'response_format.schema'],
+  [{ response_format: { type: 'json_object', value: { type: 'object' } } }, false, 'response_format.value'],
+])('the schema of %j is strict as %j, and is named %s', async (extra, strict, param) => {
   const { fetch, engine } = await fakeService();
   await fetch(PATH, chat(extra));
-  expect(engine.jobs).toMatchObject([{ constraint: { parts: [{ strict }] } }]);
+  expect(engine.jobs).toMatchObject([{ constraint: { parts: [{ strict, param }] } }]);
 });
 
 describe('a prompt that does not fit', () => {
