@@ -1,4 +1,4 @@
-import { CacheManager, type LoadModelParams, Wllama, type WllamaCompat } from '@wllama/wllama';
+import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { abortable, printable, serverError, withTimeout, type ServiceError } from '#base';
 import { checkWasmStart, isOutOfMemory, watchWasm } from '#engine-kit';
@@ -11,7 +11,9 @@ import {
   kernelsOf,
   mediaMarkerOf,
   type StateLimits,
+  useBuild,
   useWorkerFile,
+  type WasmBuild,
 } from './internals/worker-proxy.ts';
 import { numberCheck } from './number-check.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
@@ -39,13 +41,6 @@ export interface LlamaOptions {
   signal: AbortSignal;
 }
 
-export interface WasmBuild {
-  /** URL of the build's WASM file. */
-  wasm: string;
-  /** Argument of `setCompat()`; null for the main build. */
-  compat: WllamaCompat | null;
-}
-
 /** A model in llama.cpp's server. */
 export type Llama = Awaited<ReturnType<typeof openLlama>>;
 
@@ -60,7 +55,7 @@ export const startAhead = (
 ): AheadWorker => {
   const pathConfig = { 'wllama.wasm': wasm };
   const nbThread = threads > 1 ? threads : 0;
-  return new AheadWorker({ pathConfig, nbThread, compat: compat !== null, noWebGPU: !gpu }, url);
+  return new AheadWorker({ pathConfig, nbThread, compat, noWebGPU: !gpu }, url);
 };
 
 /**
@@ -142,13 +137,13 @@ export const noCache = (): CacheManager =>
 
 async function start(
   files: readonly Blob[],
-  { name, build: { wasm, compat }, url, parameters, limits, ahead, signal }: LlamaOptions,
+  { name, build, url, parameters, limits, ahead, signal }: LlamaOptions,
   log: NativeLog,
 ): Promise<Wllama> {
+  const { wasm } = build;
   const settings = { cacheManager: noCache(), logger: log, suppressNativeLog: false };
   const wllama = new Wllama({ default: wasm }, settings);
-  // If unset, wllama fetches its compatibility build from a CDN.
-  wllama.setCompat(compat);
+  useBuild(wllama, build);
   useWorkerFile(wllama, url, limits, ahead);
   const loadEnded = new AbortController();
   try {

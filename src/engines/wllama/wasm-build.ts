@@ -21,14 +21,13 @@ export async function chooseBuild(
   { wasm, signal }: Pick<EngineContext, 'wasm' | 'signal'>,
   main = runsMainWasm(),
 ): Promise<WasmBuild> {
-  if (main) return { wasm: wasm('wllama.wasm'), compat: null };
-  const code = await readScript(wasm('wllama-compat.js'), signal).catch((error: unknown) => {
+  if (main) return { wasm: wasm('wllama.wasm'), compat: false };
+  await readScript(wasm('wllama-compat.js'), signal).catch((error: unknown) => {
     signal.throwIfAborted();
     // Other errors already suggest a retry or a reload.
     throw toWireError(error).code === 'model_load_failed' ? missing(error) : error;
   });
-  const compatWasm = wasm('wllama-compat.wasm');
-  return { wasm: compatWasm, compat: { worker: { code }, wasm: compatWasm } };
+  return { wasm: wasm('wllama-compat.wasm'), compat: true };
 }
 
 function missing(cause: unknown): ServiceError {

@@ -4,7 +4,7 @@
  * with `worker-src 'self'` blocks.
  * @remarks
  * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls
- *   `moduleInit()`; its `mediaMarker`.
+ *   `moduleInit()`; that it gets the build from `getWorkerResources()`; its `mediaMarker`.
  * - Read in: @wllama/wllama 3.13.0, `src/worker.ts`, `src/wllama.ts`.
  * - Notices: a member is missing.
  * - Then: the load fails with an error that names the version.
@@ -125,6 +125,21 @@ function adaptLoad(proxy: WorkerProxy, limits: StateLimits | undefined): void {
     return call('load_drafting', body);
   };
   Object.assign(proxy, { wllamaAction: adapted });
+}
+
+export interface WasmBuild {
+  /** URL of the build's WASM file. */
+  wasm: string;
+  /** Whether it is the compatibility build. */
+  compat: boolean;
+}
+
+/**
+ * Makes a `Wllama` run a build. It would choose one by other features itself, never the compatibility build in Firefox,
+ * and would fetch that one from a CDN.
+ */
+export function useBuild(wllama: Wllama, { wasm, compat }: WasmBuild): void {
+  wllama.getWorkerResources = () => ({ wasmPath: wasm, compat });
 }
 
 /**

@@ -11,8 +11,8 @@ export async function launchFirefox({
   isPrivate = false,
   stopsIdleWorkers = false,
   altersCanvases = false,
-  sharedMemory = true,
-}: LaunchOptions & { sharedMemory?: boolean } = {}): Promise<Browser> {
+  preferences = {},
+}: LaunchOptions & { preferences?: Record<string, boolean> } = {}): Promise<Browser> {
   const browser = await launch({
     browser: 'firefox',
     executablePath: findProgram('firefox'),
@@ -20,7 +20,7 @@ export async function launchFirefox({
     protocolTimeout: SCRIPT_TIMEOUT_MS,
     extraPrefsFirefox: {
       'browser.privatebrowsing.autostart': isPrivate,
-      'javascript.options.shared_memory': sharedMemory,
+      ...preferences,
       'privacy.resistFingerprinting': altersCanvases,
       ...(stopsIdleWorkers && {
         'dom.serviceWorkers.idle_timeout': IDLE_MS,

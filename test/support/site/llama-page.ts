@@ -2,7 +2,7 @@ import { Wllama } from '@wllama/wllama';
 
 import type { LlamaTimings } from '../../../src/llama/chunk.ts';
 import { NativeLog, serverCalls } from '../../../src/llama/internals/server-calls.ts';
-import { type StateLimits, useWorkerFile } from '../../../src/llama/internals/worker-proxy.ts';
+import { type StateLimits, useBuild, useWorkerFile } from '../../../src/llama/internals/worker-proxy.ts';
 import { noCache } from '../../../src/llama/open-llama.ts';
 import { chooseBuild } from '../../../src/engines/wllama/wasm-build.ts';
 import { loadRawChat, SILENT } from '../../../tools/bench/page/raw-chat.ts';
@@ -57,14 +57,14 @@ async function withoutKernels(name: string): Promise<string> {
 window.scoreTokens = async (folder, gguf, tokens) => {
   const { signal } = new AbortController();
   const isPackage = folder === '/package';
-  const { wasm, compat } = await chooseBuild({
+  const build = await chooseBuild({
     wasm: (name) =>
       isPackage && name.endsWith('.wasm') ? new URL(`/package/${name}`, location.href).href : own(name),
     signal,
   });
-  const worker = isPackage && (await withoutKernels(compat ? 'wllama-compat.js' : 'wllama-worker.js'));
-  const wllama = new Wllama({ default: wasm }, { cacheManager: noCache(), logger: SILENT });
-  wllama.setCompat(compat);
+  const worker = isPackage && (await withoutKernels(build.compat ? 'wllama-compat.js' : 'wllama-worker.js'));
+  const wllama = new Wllama({ default: build.wasm }, { cacheManager: noCache(), logger: SILENT });
+  useBuild(wllama, build);
   useWorkerFile(wllama, (name) => worker || own(name));
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
   const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;

@@ -23,12 +23,11 @@ async function serve(status: number, body: string, list?: string) {
 
 test('the compatibility build of wllama is fetched only without 64-bit memory or relaxed SIMD', async () => {
   const { asked, wasm } = await serve(200, 'var Module;');
-  expect(await chooseBuild({ wasm, signal }, true)).toEqual({ wasm: wasm('wllama.wasm'), compat: null });
+  expect(await chooseBuild({ wasm, signal }, true)).toEqual({ wasm: wasm('wllama.wasm'), compat: false });
   expect(asked).toEqual([]);
-  const compatWasm = wasm('wllama-compat.wasm');
   expect(await chooseBuild({ wasm, signal }, false)).toEqual({
-    wasm: compatWasm,
-    compat: { worker: { code: 'var Module;' }, wasm: compatWasm },
+    wasm: wasm('wllama-compat.wasm'),
+    compat: true,
   });
 });
 
