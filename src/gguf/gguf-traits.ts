@@ -142,12 +142,16 @@ function splitPart(number: (key: string, max: number) => number | null): { index
 const SIZES =
   /\.(context_length|block_count|embedding_length|rope\.freq_base(_swa)?)$|^(?!mamba|a?rwkv).*\.attention\.head_count$/;
 
+/** Base of a rotation, of which llama.cpp takes roots. Other numbers below 0 mean that there are none. */
+const BASE = /\.rope\.freq_base(_swa)?$/;
+
 /** @throws FormatError for values that llama.cpp does not check: no tokenizer, no finite number, or no size */
 function requireSizes({ metadata }: Gguf, architecture: string): void {
   for (const [key, { value }] of metadata) {
     const isWrong =
       typeof value === 'number'
-        ? key.startsWith(`${architecture}.`) && (!Number.isFinite(value) || (value === 0 && SIZES.test(key)))
+        ? key.startsWith(`${architecture}.`) &&
+          (!Number.isFinite(value) || (value === 0 && SIZES.test(key)) || (value < 0 && BASE.test(key)))
         : key === 'tokenizer.ggml.model' && (value === 'none' || value === 'no_vocab');
     if (isWrong) throw new FormatError(`gives ${value} as ${key}`);
   }

@@ -328,6 +328,7 @@ test.each<[string, Buffer<ArrayBuffer> | Parameters<typeof withMetadata>[0], Reg
   ['of no heads', { 'llama.attention.head_count': 0 }, /gives 0 as llama\.attention\.head_count/],
   ['of no context', { 'llama.context_length': 0 }, /gives 0 as llama\.context_length/],
   ['of no base', { 'llama.rope.freq_base': { f32: NaN } }, /gives NaN as llama\.rope\.freq_base/],
+  ['of a base below 0', { 'llama.rope.freq_base': { f32: -8 } }, /gives -8 as llama\.rope\.freq_base/],
   ['with a base of 0', { 'llama.rope.freq_base': { f32: 0 } }, /gives 0 as llama\.rope\.freq_base/],
   ['of no tokenizer', { 'tokenizer.ggml.model': 'none' }, /gives none as tokenizer\.ggml\.model/],
   ['of no layers', { 'llama.block_count': 0 }, /gives 0 as llama\.block_count/],
