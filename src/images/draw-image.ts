@@ -32,10 +32,11 @@ const CHECK_SIDE = 64;
 const MAX_DIFFERENCE = 4;
 
 /**
- * Throws if the browser alters what a script reads from a canvas, as Firefox does with `privacy.resistFingerprinting`:
- * a model would see noise. An image of one colour may be left as it is, so this one has many.
+ * Checks that the browser leaves what a script reads from a canvas. Firefox alters it with `privacy.resistFingerprinting`,
+ * and a model would see noise. An image of one colour may be left as it is, so this one has many.
+ * @throws ImageError if it is altered
  */
-function checkReads(): void {
+export function checkReads(): void {
   const context = new OffscreenCanvas(CHECK_SIDE, CHECK_SIDE).getContext('2d', { willReadFrequently: true });
   if (!context) throw new Error('this browser has no canvas in workers');
   const drawn = new ImageData(CHECK_SIDE, CHECK_SIDE);

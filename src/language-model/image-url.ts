@@ -1,3 +1,5 @@
+import { messageOf } from '#base';
+import { checkReads } from '#images';
 import { interfaceOf } from './web-idl.ts';
 
 /** What `createImageBitmap()` takes, or the bytes of an image. */
@@ -32,6 +34,11 @@ async function toImageUrl(source: ImageSource): Promise<string> {
       ? new DOMException('The image cannot be decoded.', 'EncodingError')
       : error;
   });
+  try {
+    checkReads();
+  } catch (error) {
+    throw new DOMException(`The image ${messageOf(error)}.`, 'EncodingError');
+  }
   const scale = Math.min(1, MAX_SIDE / Math.max(bitmap.width, bitmap.height));
   const canvas = document.createElement('canvas');
   canvas.width = Math.max(1, Math.round(bitmap.width * scale));

@@ -178,20 +178,17 @@ test('an image is the same from each source, and another image has another reply
     const blobs = files.map((base64) => new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]));
     const [blob = new Blob()] = blobs;
     const bitmap = await createImageBitmap(blob);
-    const canvas = Object.assign(document.createElement('canvas'), {
-      width: bitmap.width,
-      height: bitmap.height,
-    });
-    const drawing = canvas.getContext('2d');
-    drawing?.drawImage(bitmap, 0, 0);
-    const data = drawing?.getImageData(0, 0, bitmap.width, bitmap.height) ?? blob;
+    const { width, height } = bitmap;
+    const draw = (): HTMLCanvasElement => {
+      const drawn = Object.assign(document.createElement('canvas'), { width, height });
+      drawn.getContext('2d')?.drawImage(bitmap, 0, 0);
+      return drawn;
+    };
+    const canvas = draw();
+    const data = canvas.getContext('2d')?.getImageData(0, 0, width, height) ?? blob;
     const sources = [blob, await blob.arrayBuffer(), bitmap, canvas, data];
     const same = sources.map(ask);
-    const later = Object.assign(document.createElement('canvas'), {
-      width: bitmap.width,
-      height: bitmap.height,
-    });
-    later.getContext('2d')?.drawImage(bitmap, 0, 0);
+    const later = draw();
     // It is cleared while its prompt waits for another, which leaves no trace.
     const copy = await session.clone();
     const abort = new AbortController();
@@ -212,4 +209,12 @@ test('an image is the same from each source, and another image has another reply
   expect(new Set(replies.others).size).toBeGreaterThan(3);
   const [plain = 0, withImage = 0] = usage;
   expect(withImage).toBeGreaterThan(plain + 10);
+  // As an extension does that alters the canvases of pages and not of workers: the model would see noise.
+  const refused = await tab.evaluate(async () => {
+    OffscreenCanvasRenderingContext2D.prototype.getImageData = () => new ImageData(64, 64);
+    const session = await LanguageModel.create({ expectedInputs: [{ type: 'image' }] });
+    const value = new OffscreenCanvas(8, 8);
+    return session.prompt([{ role: 'user', content: [{ type: 'image', value }] }]).catch(String);
+  });
+  expect(refused).toMatch(/^EncodingError: The image cannot be read: this browser alters/);
 });
