@@ -7,12 +7,18 @@ import { refreshKeys, keyList, keysProblem } from './key-list.ts';
 import { IssueForm } from './issue-form.tsx';
 import { KeyRow } from './key-row.tsx';
 import { NewKeyDialog, type NewKey } from './new-key-dialog.tsx';
+import { Button } from '../components/button.tsx';
+import { count } from '../format.ts';
 import { focusIfLost } from '../components/focus-if-lost.ts';
 import { PageHead } from '../components/page-head.tsx';
 import { ErrorText } from '../components/error-text.tsx';
 
+/** More rows take seconds to draw. */
+const ROWS = 200;
+
 export function KeysView() {
   const shown = useSignal<NewKey | null>(null);
+  const rows = useSignal(ROWS);
   const [latest] = requestLog.value;
   useEffect(() => void refreshKeys(), []);
   // Each request may have been the first use of a key, which is stored a moment later.
@@ -45,10 +51,15 @@ export function KeysView() {
           <p class="quiet">None yet.</p>
         ) : (
           <ul class="key-list">
-            {keyList.value?.map((info) => (
+            {keyList.value?.slice(0, rows.value).map((info) => (
               <KeyRow key={info.id} info={info} onRotated={show} />
             ))}
           </ul>
+        )}
+        {keyList.value && keyList.value.length > rows.value && (
+          <Button look="quiet" small onClick={() => (rows.value += ROWS)}>
+            {`Show ${ROWS} more of ${count(keyList.value.length)} keys`}
+          </Button>
         )}
       </section>
       {shown.value && <NewKeyDialog issued={shown.value} onClose={close} />}
