@@ -59,10 +59,10 @@ export async function loadModel(model: string, signal: AbortSignal, onProgress?:
   }
 }
 
-/** Reads the status; null: no engine answers. @throws LocaltextError */
+/** Reads the status; null: no engine answers yet. @throws LocaltextError, also for why none starts */
 export async function readStatus(): Promise<EngineStatus | null> {
   const response = await fetchLocal(STATUS_PATH);
-  if (response.status === 204 || response.status === 500) return null;
+  if (response.status === 204) return null;
   // A host may answer in its place, with a page.
   const status = response.ok && ((await response.json().catch(() => null)) as EngineStatus | null);
   if (status) return status;

@@ -145,7 +145,7 @@ export class Localtext extends EventTarget {
     }
   }
 
-  /** Returns an empty `epoch` and no models while no engine answers. */
+  /** Returns an empty `epoch` and no models while no engine answers. @throws LocaltextError if none can start */
   async status(): Promise<LocaltextStatus> {
     const status = { ...NO_ENGINE, ...(await readStatus()) };
     const { leading } = this.#membership.member;

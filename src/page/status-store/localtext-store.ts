@@ -128,11 +128,13 @@ class LocaltextStore {
    * the last event.
    */
   readonly #refresh = shared(async () => {
-    const { localtext } = this.#state;
-    // A failure here is reported by the next event.
-    const status = await localtext?.status().catch(() => null);
-    if (localtext && status && this.#state.localtext === localtext)
-      this.#set({ localtext, status, error: null });
+    const { localtext, status: known } = this.#state;
+    const report = await localtext?.status().then(
+      (status) => ({ status, error: null }),
+      // A later failure is reported by the next event.
+      (error: unknown) => !known && { status: null, error: toError(error) },
+    );
+    if (localtext && report && this.#state.localtext === localtext) this.#set({ localtext, ...report });
   });
 
   #set(state: LocaltextState): void {

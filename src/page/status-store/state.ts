@@ -6,7 +6,7 @@ export interface LocaltextState {
   readonly localtext: Localtext | null;
   /** Status; null until the engine has reported. */
   readonly status: LocaltextStatus | null;
-  /** Error that `start()` rejected with. */
+  /** Error that `start()` rejected with, or why no engine has started yet. */
   readonly error: Error | null;
 }
 

@@ -53,6 +53,16 @@ test('nothing starts before it is used, and every subscription shares one start'
   expect(start).toHaveBeenCalledOnce();
 });
 
+test('why no engine starts is shown until one does', async () => {
+  const { fake, store } = setUp();
+  fake.status.mockRejectedValueOnce(new Error('blocked'));
+  store.subscribe(() => undefined);
+  const failed = { state: 'failed', error: { message: 'blocked' } };
+  await vi.waitFor(() => expect(store.getModel('owl')).toMatchObject(failed));
+  fake.report({});
+  await vi.waitFor(() => expect(store.getModel('owl').state).toBe('idle'));
+});
+
 test('a load is not offered before the engine knows its size', async () => {
   const { fake, store } = setUp();
   const reasons = [{ variant: 'gguf', engine: 'wllama', chosen: true, reason: 'the first' }] as const;
