@@ -239,8 +239,11 @@ typedef struct {
 
 /** Stacks that a token of a reply leaves, unless there were more before it, or one place of the grammar has more alternatives. */
 #define MOST_STACKS 768
-/** Alternatives of all places that are followed while a token is read, and while tokens are compared with the grammar. */
-#define MOST_READ 2560
+/**
+ * Alternatives of all places that are followed while a token is read, and while tokens are compared with the grammar. An object of
+ * 250 optional members has 7,968 in a line break and 15 spaces: a lower bound leaves out members.
+ */
+#define MOST_READ 8192
 #define MOST_COMPARED 262144
 /** How many may still be followed, the most of one place, and whether one is followed. */
 extern __attribute__((address_space(1))) int32_t alternatives_left, widest, is_inner;
