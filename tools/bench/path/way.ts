@@ -21,7 +21,7 @@ export interface Way {
 
 /** Files of abilities that the measured chat does not use. */
 const UNUSED_ABILITIES =
-  /status-channel|local-routes|crash-guard|prompt-images|label-scores|^src\/(service\/tools|images|engines\/pictures|models\/decisions|routing\/upstream|grammar)\//;
+  /status-channel|local-routes|prompt-images|label-scores|^src\/(service\/tools|images|engines\/pictures|models\/decisions|routing\/upstream|grammar)\//;
 
 const MAX_TOKENS = 48;
 const PAGE = '/path-page.html';
