@@ -20,11 +20,13 @@ export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isola
   // A browser that cannot work refuses each request, with the reason.
   if (missingApis().length > 0) return async () => requireBrowser() as Promise<never>;
   const { member } = joinElection(siteScope(), engineSettings(options));
+  // A srcdoc frame's address has no origin, and a sandboxed page has that of its address alone.
+  const origins = new Set([globalThis.origin, location.origin]);
   let service: Promise<(request: Request) => Promise<Response>> | null = null;
 
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
-    if (url.origin !== globalThis.origin || !isV1Path(url.pathname)) return fetch(input, init);
+    if (!origins.has(url.origin) || !isV1Path(url.pathname)) return fetch(input, init);
     service ??= loadChunk(import('./page-service.ts')).then((module) => module.pageService(member, options));
     // The next request retries the import.
     service.catch(() => (service = null));
