@@ -213,7 +213,7 @@ test('an image is the same from each source, and another image has another reply
   const refused = await tab.evaluate(async () => {
     OffscreenCanvasRenderingContext2D.prototype.getImageData = () => new ImageData(64, 64);
     const session = await LanguageModel.create({ expectedInputs: [{ type: 'image' }] });
-    const value = new OffscreenCanvas(8, 8);
+    const value = new ImageData(8, 8);
     return session.prompt([{ role: 'user', content: [{ type: 'image', value }] }]).catch(String);
   });
   expect(refused).toMatch(/^EncodingError: The image cannot be read: this browser alters/);
