@@ -48,8 +48,9 @@ function compile(
     try {
       const grammar = new JsonGrammar(new SchemaForms(new Languages(), context), context);
       const gbnf = grammar.print(schema);
-      if (gbnf !== null) return { gbnf, loosened: [...context.loosenedPlaces] };
-      const place = context.lastPlace(grammar.impossible(schema)) ?? whole;
+      const impossible = grammar.impossible(schema);
+      if (gbnf !== null && impossible.length === 0) return { gbnf, loosened: [...context.loosenedPlaces] };
+      const place = context.lastPlace(impossible) ?? whole;
       throw unenforceable(place, 'no value fits its keywords. Correct them');
     } catch (cause) {
       // A pattern may be nested too deeply for the stack.

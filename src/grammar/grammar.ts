@@ -138,12 +138,13 @@ export class Grammar {
     return [...lines, SPACE, PLAIN, INTEGER, NUMBER, ''].join('\n');
   }
 
-  /** A rule that no text completes, with the rules within it that are the reason. */
-  impossible(root: Rule): Rule[] {
+  /** The first rule that no text completes, with the rules within it that are the reason. */
+  impossible(rules: readonly Rule[]): Rule[] {
     const productive = this.#productive();
     const reasons = new Set<Rule>();
+    let rule: Rule | null | undefined = rules.find((each) => !productive.has(each));
     // An optional member is left out in its last alternative, which then shows the true reason.
-    for (let rule: Rule | null | undefined = root; rule && !reasons.has(rule);) {
+    while (rule && !reasons.has(rule)) {
       reasons.add(rule);
       rule = rule.alternatives
         .at(-1)

@@ -47,9 +47,11 @@ export class JsonGrammar {
     return this.#grammar.print(this.#value([schema]));
   }
 
-  /** The schemas without values, each within the one before, if `print` gave null. */
+  /** The schemas without values, each within the one before: of the whole, or of a strict tool, which is never called. */
   impossible(schema: Schema): Schema[] {
-    return this.#grammar.impossible(this.#value([schema])).flatMap((rule) => this.#schemas.get(rule) ?? []);
+    const strict = [...this.#schemas].filter(([, [first]]) => this.#context.isStrictPart(first));
+    const rules = [this.#value([schema]), ...strict.map(([rule]) => rule)];
+    return this.#grammar.impossible(rules).flatMap((rule) => this.#schemas.get(rule) ?? []);
   }
 
   #value(schemas: readonly Schema[]): Rule {

@@ -1,4 +1,4 @@
-import { invalidField, valueAt } from '#base';
+import { invalidField, isObject, valueAt } from '#base';
 import type { SchemaPart } from '#jobs';
 import type { Schema, SchemaObject } from './forms.ts';
 import { TooCostlyError } from './language.ts';
@@ -52,7 +52,19 @@ export class SchemaContext {
 
   /** The place of the last of these schemas that the request has. */
   lastPlace(schemas: readonly Schema[]): string | undefined {
-    return schemas.flatMap((schema) => this.#places.get(Object(schema) as object)?.path ?? []).at(-1);
+    return schemas.flatMap((schema) => this.#placeOf(schema)?.path ?? []).at(-1);
+  }
+
+  /** Whether a schema around those of the request refers to a strict one. */
+  isStrictPart(schema: Schema | undefined): boolean {
+    return !this.#places.has(Object(schema) as object) && Boolean(this.#placeOf(schema)?.strict);
+  }
+
+  /** Place of a schema, or of the one that the schema around it refers to. */
+  #placeOf(schema: Schema | undefined): Place | undefined {
+    const own = this.#places.get(Object(schema) as object);
+    if (own || !isObject(schema) || typeof schema['$ref'] !== 'string') return own;
+    return this.#places.get(Object(this.target(schema['$ref'])) as object);
   }
 
   /** Schema at a reference; undefined: there is no such place. */

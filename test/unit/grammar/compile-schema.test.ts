@@ -455,6 +455,27 @@ test('a schema without values is refused by its place', () => {
   }
 });
 
+test('a strict function without arguments that fit is refused beside sound ones, and others are left out', () => {
+  const never = { type: 'object', properties: { b: { enum: [] } }, required: ['b'] };
+  for (const [broken, place] of [
+    [never, '.properties.b'],
+    [{ type: 'object', minProperties: 2, maxProperties: 1 }, ''],
+  ] as const) {
+    const compileCalls = (strict: boolean) => {
+      const functions = [{ type: 'object' }, broken].map((parameters, index) => {
+        const name = `f${index}`;
+        const tool = { kind: 'function' as const, name };
+        return { tool, name, description: null, parameters, param: `tools[${index}]`, strict };
+      });
+      const constraint = callConstraint({ functions, mustCall: false, isNamed: false, maxCalls: 1 });
+      const { schema, parts = [] } = constraint as JsonConstraint;
+      return compileSchema(schema, { parts }).gbnf;
+    };
+    expect(() => compileCalls(true)).toThrow(`\`tools[1]${place}\` cannot be enforced: no value fits`);
+    expect(compileCalls(false)).not.toContain('f1');
+  }
+});
+
 /** Names of one length beyond 16,383 characters, which have one hash in V8. */
 const longNames = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => 'a'.repeat(17_000) + String(index).padStart(5, '0'));
