@@ -139,11 +139,12 @@ function splitPart(number: (key: string, max: number) => number | null): { index
 }
 
 /** Sizes of a model, which cannot be 0. Architectures without attention have 0 heads. */
-const SIZES =
-  /\.(context_length|block_count|embedding_length|rope\.freq_base(_swa)?)$|^(?!mamba|a?rwkv).*\.attention\.head_count$/;
+const SIZES = /\.(context_length|block_count|embedding_length)$|^(?!mamba|a?rwkv).*\.attention\.head_count$/;
 
-/** Base of a rotation, of which llama.cpp takes roots. Other numbers below 0 mean that there are none. */
+/** Base of a rotation, which is at least 1: llama.cpp divides by its powers. */
 const BASE = /\.rope\.freq_base(_swa)?$/;
+/** Term that keeps a norm from a division by 0. It is far below 1. */
+const EPSILON = /norm(_rms)?_epsilon$/;
 
 /** @throws FormatError for values that llama.cpp does not check: no tokenizer, no finite number, or no size */
 function requireSizes({ metadata }: Gguf, architecture: string): void {
@@ -151,7 +152,10 @@ function requireSizes({ metadata }: Gguf, architecture: string): void {
     const isWrong =
       typeof value === 'number'
         ? key.startsWith(`${architecture}.`) &&
-          (!Number.isFinite(value) || (value === 0 && SIZES.test(key)) || (value < 0 && BASE.test(key)))
+          (!Number.isFinite(value) ||
+            (value === 0 && SIZES.test(key)) ||
+            (value < 1 && BASE.test(key)) ||
+            ((value < 0 || value > 1) && EPSILON.test(key)))
         : key === 'tokenizer.ggml.model' && (value === 'none' || value === 'no_vocab');
     if (isWrong) throw new FormatError(`gives ${value} as ${key}`);
   }
