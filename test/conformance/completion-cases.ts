@@ -1,7 +1,16 @@
 import { expect } from 'vitest';
 import { eventsOf } from '../support/server-sent-events.ts';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, check, foreignField, header, modelNotFound, rateLimitHeaders, status } from './facts.ts';
+import {
+  badRequest,
+  check,
+  foreignField,
+  header,
+  modelNotFound,
+  rateLimitHeaders,
+  says,
+  status,
+} from './facts.ts';
 
 const path = '/v1/completions';
 const base = { model: 'amber-phoenix-4', prompt: 'One, two, three,', max_tokens: 3, temperature: 0 };
@@ -148,7 +157,9 @@ export const completionCases: ConformanceCase[] = [
     of(`${name}, of another endpoint or server`, { [name]: value }, ...foreignField(name, instead)),
   ),
   bad('max_tokens negative', { max_tokens: -1 }, 'max_tokens'),
-  bad('logprobs too many', { logprobs: 6 }, 'logprobs', 'invalid_value'),
+  ...[6, 1e20].map((logprobs) =>
+    of(`logprobs ${logprobs}`, { logprobs }, badRequest('logprobs', 'invalid_value'), says('at most 5')),
+  ),
   bad('logprobs a boolean', { logprobs: true }, 'logprobs', 'invalid_type'),
   bad('temperature too high', { temperature: 3 }, 'temperature', 'invalid_value'),
   of('a model not known', { model: 'davinci' }, modelNotFound),

@@ -32,7 +32,8 @@ const MAX_STOP_CHARACTERS = 1024;
 const stopSequence = z.string().check(z.minLength(1), z.maxLength(MAX_STOP_CHARACTERS));
 
 /** An integer in a range, which is checked first: `z.int()` names that of all integers. */
-const integer = (low: number, high: number) => z.nullish(z.number().check(z.gte(low), z.lte(high), z.int()));
+export const integer = (low: number, high: number) =>
+  z.nullish(z.number().check(z.gte(low), z.lte(high), z.int()));
 
 export const choicesField = integer(1, MAX_CHOICES);
 export const topLogprobs = integer(0, 20);

@@ -1,6 +1,14 @@
 import * as z from '#base/zod';
 import { invalidField, unsupported } from '#base';
-import { choicesField, flag, samplingFields, stopField, streamFields, text } from '../body/fields.ts';
+import {
+  choicesField,
+  flag,
+  integer,
+  samplingFields,
+  stopField,
+  streamFields,
+  text,
+} from '../body/fields.ts';
 import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refused-fields.ts';
 
 /** Schema of a completion without a conversation: the older endpoint. */
@@ -23,7 +31,7 @@ const enforced = {
   ...streamFields,
 };
 
-const passedOn = { ...samplingFields, logprobs: z.nullish(z.int().check(z.gte(0), z.lte(5))) };
+const passedOn = { ...samplingFields, logprobs: integer(0, 5) };
 
 const ignored = { user: text };
 
