@@ -49,8 +49,11 @@ const SYMBOL_PHONEMES = table(`
   / slˈæʃ, = ˈikwᵊlz, + plˈʌs, & ænd, @ æt, % pəɹsˈɛnt, # hˈæʃ, * ˈæstəɹˌɪsk, ~ tˈɪldə, ^ kˈɛɹət,
   < lˈɛs ðən, > ɡɹˈATəɹ ðən, — —
 `);
-/** Longer sentences are cut behind a clause, or else behind a word. */
+/** Longer sentences are cut behind a clause, or else behind a word. Kokoro's networks read at most 510. */
 const MAX_PHONEMES = 400;
+const MAX_PART = MAX_PHONEMES / 4;
+/** A word, or a part of a long one, such as a line of signs. */
+const WORD_PART = new RegExp(String.raw`\S{1,${MAX_PART}}`, 'g');
 /** Tokens of one word: finding the parts that the lexicon knows takes time with the cube of their number. */
 const MAX_PARTS = 32;
 
@@ -258,8 +261,8 @@ function resolve(word: Word): void {
 
 /** Cuts behind clauses, then behind words, so that no piece is too long for a voice. */
 function cut(phonemes: string): string[] {
-  const pieces = (text: string, gap: RegExp, most = MAX_PHONEMES): string[] =>
-    text.split(gap).reduce<string[]>((all, part) => {
+  const pieces = (parts: readonly string[], most = MAX_PHONEMES): string[] =>
+    parts.reduce<string[]>((all, part) => {
       const last = all.at(-1);
       if (last !== undefined && last.length + 1 + part.length <= most)
         all[all.length - 1] = `${last} ${part}`;
@@ -268,7 +271,7 @@ function cut(phonemes: string): string[] {
     }, []);
   if (phonemes.length <= MAX_PHONEMES) return [phonemes];
   // Words without clauses may be a long number. Until a piece is spoken, its job can be neither aborted nor paused.
-  return pieces(phonemes, /(?<=[,;:—])\s+/).flatMap((piece) =>
-    piece.length <= MAX_PHONEMES ? [piece] : pieces(piece, /\s+/, MAX_PHONEMES / 4),
+  return pieces(phonemes.split(/(?<=[,;:—])\s+/)).flatMap((piece) =>
+    piece.length <= MAX_PHONEMES ? [piece] : pieces(piece.match(WORD_PART) ?? [], MAX_PART),
   );
 }
