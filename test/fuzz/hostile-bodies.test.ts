@@ -84,6 +84,8 @@ type Ending = (typeof ENDINGS)[number];
 
 interface Sent {
   stream: ReadableStream<Uint8Array<ArrayBuffer>>;
+  /** Resolves when the first bytes are asked for. */
+  begun: Promise<void>;
   /** Bytes that were asked for. */
   pulled(): number;
   isCancelled(): boolean;
@@ -92,10 +94,13 @@ interface Sent {
 function streamOf(bytes: Uint8Array<ArrayBuffer>, ending: Ending): Sent {
   let at = 0;
   let cancelled = false;
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
   const size = ending === 'in small pieces' ? Math.max(1, Math.ceil(bytes.length / 2000)) : 2 ** 16;
   const last = ['stalls', 'breaks off', 'left'].includes(ending) ? bytes.length >> 1 : bytes.length;
-  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+  const source: UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> = {
     async pull(controller) {
+      begin();
       if (ending === 'drips') {
         await new Promise((resolve) => setTimeout(resolve, 500));
         controller.enqueue(Uint8Array.of(32));
@@ -113,8 +118,9 @@ function streamOf(bytes: Uint8Array<ArrayBuffer>, ending: Ending): Sent {
     cancel() {
       cancelled = true;
     },
-  });
-  return { stream, pulled: () => at, isCancelled: () => cancelled };
+  };
+  const stream = new ReadableStream(source, { highWaterMark: 0 });
+  return { stream, begun, pulled: () => at, isCancelled: () => cancelled };
 }
 
 interface Case {
@@ -139,7 +145,7 @@ async function judge(given: Case): Promise<string | null> {
   const isTaken = (isFormPath(path) ? FORM_TYPES : JSON_TYPES).includes(type);
   // One place: a request that holds it is seen by the next one.
   const { fetch } = await fakeService({ issue: { limits: { inFlight: 1 } } });
-  const { stream, pulled, isCancelled } = streamOf(encoder.encode(TEXTS[text]?.()), ending);
+  const { stream, begun, pulled, isCancelled } = streamOf(encoder.encode(TEXTS[text]?.()), ending);
   const leave = new AbortController();
   const init = { body: stream, duplex: 'half', headers: { 'content-type': type }, signal: leave.signal };
   const isSlow = ['stalls', 'drips', 'left'].includes(ending);
@@ -149,6 +155,8 @@ async function judge(given: Case): Promise<string | null> {
       (response) => response.status,
       (error: Error) => error.message,
     );
+    // The key is hashed by another thread, which no number of turns waits for.
+    await Promise.race([answered, begun]);
     status = await settled(answered, isSlow ? 30 : 10_000);
     if (status !== null) return;
     if (ending === 'left') leave.abort(new Error('left'));
