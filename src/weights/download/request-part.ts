@@ -1,5 +1,12 @@
 import type { WeightFile } from '#catalog';
-import { isTransient, reach, TransientStatusError, UnreachableError, type IdleTimeout } from '#base';
+import {
+  dropBody,
+  isTransient,
+  reach,
+  TransientStatusError,
+  UnreachableError,
+  type IdleTimeout,
+} from '#base';
 import { sizeDiffers, unavailable, webPage } from './download-errors.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -45,7 +52,7 @@ export async function requestPart(
   try {
     checkResponse(file, response, asked);
   } catch (error) {
-    await response.body?.cancel().catch(() => undefined);
+    dropBody(response);
     throw error;
   }
   return response;
