@@ -26,6 +26,13 @@ export async function decodeImage(bytes: Uint8Array<ArrayBuffer>): Promise<Image
   return bitmap;
 }
 
+function blank(width: number, height: number): Drawn {
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  if (!context) throw new ImageError('cannot be read: this browser does not let pages draw on a canvas');
+  return { canvas, context };
+}
+
 /** Side of the image that is read back to check a canvas. */
 const CHECK_SIDE = 64;
 /** Largest difference that leaves an image as it is, for models and for people. */
@@ -37,8 +44,7 @@ const MAX_DIFFERENCE = 4;
  * @throws ImageError if it is altered
  */
 export function checkReads(): void {
-  const context = new OffscreenCanvas(CHECK_SIDE, CHECK_SIDE).getContext('2d', { willReadFrequently: true });
-  if (!context) throw new Error('this browser has no canvas in workers');
+  const { context } = blank(CHECK_SIDE, CHECK_SIDE);
   const drawn = new ImageData(CHECK_SIDE, CHECK_SIDE);
   for (let at = 0; at < drawn.data.length; at++) drawn.data[at] = at % 4 === 3 ? 255 : (at * 37) % 256;
   context.putImageData(drawn, 0, 0);
@@ -58,9 +64,7 @@ export function drawImage(bitmap: ImageBitmap, maxSide: number): Drawn {
   const scale = Math.min(1, maxSide / Math.max(bitmap.width, bitmap.height));
   const width = Math.max(1, Math.round(bitmap.width * scale));
   const height = Math.max(1, Math.round(bitmap.height * scale));
-  const canvas = new OffscreenCanvas(width, height);
-  const context = canvas.getContext('2d', { willReadFrequently: true });
-  if (!context) throw new Error('this browser has no canvas in workers');
+  const { canvas, context } = blank(width, height);
   context.fillStyle = '#fff';
   context.fillRect(0, 0, width, height);
   context.imageSmoothingQuality = 'high';
