@@ -122,6 +122,7 @@ const SHOWN: Record<string, [path: string, text: string, shown: RegExp, press?: 
   'language-model.js': ['docs/language-model.md', 'installLanguageModel', /software|program/, /^Ask$/],
   'decision.js': ['docs/typed-answers.md', '/v1/decisions', /food 0\.\d/],
   'speech.js': ['docs/capabilities.md', 'audio.speech', /silver-lark-4 is ready[^]*plays$/, /^Speak$/],
+  'search.js': ['docs/models.md', 'embeddings.create', /Scores: -?0\.\d.*Best: Bread needs flour/],
   'hub.js': ['docs/models.md', 'models.offers', /LocaltextError.*owner\/name/],
   'stored.js': ['docs/weights.md', 'weights.list', /smollm2-135m-instruct-q4_1 .* whole/],
   'exported.js': ['docs/weights.md', 'weights.export', /localtext-model\.json/],
