@@ -1,3 +1,4 @@
+export { Executor } from './executor.ts';
 export { JobQueue, type Claim } from './job-queue.ts';
 export { createLease, JobPaused, type LeaseOptions } from './lease.ts';
 export { PartQueue, PartTurns, inParts } from './part-queue.ts';

@@ -1,15 +1,12 @@
-import { invalidField, isContextLengthError, Mutex, ServiceError } from '#base';
-import type { Compiled, grammarWorker } from '#grammar';
+import { isContextLengthError } from '#base';
 import {
   charactersOf,
   estimateTokens,
   imagesOf,
   repeats,
   type ChatImage,
-  type ChatJob,
   type DecisionOption,
   type DecisionQuestion,
-  type Constraint,
   type Events,
   type EventOf,
   type Job,
@@ -21,8 +18,9 @@ import {
 import { rank, type ModelManager } from '#models';
 import type { Origin } from '#protocol';
 import { POLICY, type LeaseOptions } from '#scheduling';
+import type { Engine } from '#engine-kit';
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
-import { RestartableHelper, type Engine } from '#engine-kit';
+import { withGrammar } from './with-grammar.ts';
 
 /** Rules for running a kind of job. */
 interface JobRules<K extends Kind> {
@@ -154,51 +152,6 @@ function questionWork({ instructions, options }: DecisionQuestion): number {
     (sum, option) => sum + WORK.option + Math.min(tail, furtherTokens(option)),
     WORK.question + promptWork(instructions.length),
   );
-}
-
-const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: '{"type":"object"}' };
-
-/** Time limit for one schema. */
-const COMPILE_TIMEOUT_MS = 10_000;
-
-/** Compiles one schema at a time, in a worker: replies need this thread for each token. */
-const compiler = new RestartableHelper<typeof grammarWorker>('grammar');
-const compiling = new Mutex();
-
-/** Replaces a job's JSON Schema with a grammar, unless the engine takes schemas. */
-async function withGrammar(
-  { takesSchemas }: Engine<'chat'>,
-  job: ChatJob,
-  signal: AbortSignal,
-): Promise<{ job: ChatJob; loosened?: string[] }> {
-  if (takesSchemas) return { job };
-  if (job.countOnly) {
-    const { constraint: _, ...unconstrained } = job;
-    return { job: unconstrained };
-  }
-  const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
-  if (constraint?.kind !== 'json_schema') return { job };
-  const { resume } = job;
-  const begun = resume && !resume.precedesConstraint ? resume.text : undefined;
-  const { schema, parts } = constraint;
-  const toError = () =>
-    invalidField(
-      parts?.[0]?.param ?? 'response_format',
-      `cannot be enforced: its grammar took more than ${COMPILE_TIMEOUT_MS / 1000} s or the browser's memory. Simplify the schema`,
-      'invalid_json_schema',
-    );
-  const { compiled, error } = await compiling.run(
-    () =>
-      compiler.call((worker): Promise<Compiled> => worker.compile(schema, parts, begun), {
-        timeoutMs: COMPILE_TIMEOUT_MS,
-        toError,
-        signal,
-      }),
-    signal,
-  );
-  if (error) throw new ServiceError(error);
-  const { gbnf, loosened } = compiled;
-  return { job: { ...job, constraint: { kind: 'grammar', gbnf } }, ...(loosened.length > 0 && { loosened }) };
 }
 
 /** Runs a chat, and retries a conversation that does not fit without its oldest turns. */
