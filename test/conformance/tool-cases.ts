@@ -238,6 +238,7 @@ export const toolCases: ConformanceCase[] = [
     'missing_required_parameter',
   ),
   bad('no function', { tools: [{ type: 'function' }] }, 'tools[0].function', 'missing_required_parameter'),
+  bad('no custom tool', { tools: [{ type: 'custom' }] }, 'tools[0].custom', 'missing_required_parameter'),
   of(
     'another type beside a function is left out',
     { tools: [other, tool('light')], tool_choice: 'required', parallel_tool_calls: false },

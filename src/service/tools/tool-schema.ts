@@ -50,7 +50,8 @@ const toolList = <
       .array(z.discriminatedUnion('type', [tool, custom]))
       .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
   });
-  return z.array(z.union([tool, custom, namespace, otherTool], HAS_TYPE)).check(z.maxLength(MAX_TOOLS));
+  const known = z.discriminatedUnion('type', [tool, custom, namespace]);
+  return z.array(z.union([known, otherTool], HAS_TYPE)).check(z.maxLength(MAX_TOOLS));
 };
 
 const toolChoice = <
@@ -66,14 +67,19 @@ const toolChoice = <
   return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, custom, allowed])], rule));
 };
 
-const allowedFields = <Named extends z.ZodMiniType, Custom extends z.ZodMiniType>(
+const allowedFields = <
+  Named extends z.ZodMiniObject<{ type: typeof isFunction }>,
+  Custom extends z.ZodMiniObject<{ type: typeof isCustom }>,
+>(
   named: Named,
   custom: Custom,
-) => ({
-  tools: z
-    .array(z.union([named, custom, z.object({ type: isNamespace, name: z.string() }), otherTool], HAS_TYPE))
-    .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
-});
+) => {
+  const namespace = z.object({ type: isNamespace, name: z.string() });
+  const known = z.discriminatedUnion('type', [named, custom, namespace]);
+  return {
+    tools: z.array(z.union([known, otherTool], HAS_TYPE)).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
+  };
+};
 
 const toolName = z.object({ name: z.string() });
 const named = z.object({ type: isFunction, function: toolName });
