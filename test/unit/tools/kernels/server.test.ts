@@ -45,14 +45,15 @@ let drafted: number[] = [];
 let tokenized: [text: string, special: number][] = [];
 const penalized: number[] = [];
 let stacksRead = 0;
+let [places, members] = [0, 0];
 const STACK_BYTES = 12;
 const kernels = loadKernels({
   // A place with optional members: the first, or one of those after it.
-  [FOLLOW]: (members: number, _stack: number, stacks: number) => {
+  [FOLLOW]: (count: number, _stack: number, stacks: number) => {
     kernels.memory.setUint32(stacks + 4, kernels.memory.getUint32(stacks + 4, true) + STACK_BYTES, true);
-    if (members > 1) kernels.call(FOLLOW, members - 1, 0, stacks);
+    if (count > 1) kernels.call(FOLLOW, count - 1, 0, stacks);
   },
-  [READ]: (grammar: number, places: number, members: number) => {
+  [READ]: (grammar: number) => {
     for (let i = 0; i < places; i++) kernels.call(FOLLOW, members, 0, grammar + 16);
     stacksRead = kernels.memory.getUint32(grammar + 20, true) / STACK_BYTES;
   },
@@ -282,13 +283,15 @@ test('penalties count the tokens of a reply, and not those of its prompt', () =>
 });
 
 test.each([
-  ['all alternatives of a place', 1, 900, 900, 900],
-  ['some of those of many places', 400, 2, 800, 768],
-  ['one alternative of a place after too many', 5000, 2, 9096, 768],
-])('a token is read in %s', (_, places, members, read, left) => {
+  ['all alternatives of a place', ' ', 1, 900, 900, 900],
+  ['some of those of many places', ' ', 400, 2, 800, 768],
+  ['one alternative of a place after too many for a byte', ' ', 5000, 2, 5512, 768],
+  ['one alternative of a place after too many', '                ', 5000, 2, 9096, 768],
+])('a token is read in %s', (_, piece, ofPlaces, ofMembers, read, left) => {
   kernels.free();
+  [places, members] = [ofPlaces, ofMembers];
   const grammar = kernels.allocate(28);
   kernels.bytes.fill(0, grammar, grammar + 28);
-  kernels.call(READ, grammar, places, members);
+  kernels.call(READ, grammar, 0, writeString(encode(piece)));
   expect([stacksRead, kernels.memory.getUint32(grammar + 20, true) / STACK_BYTES]).toEqual([read, left]);
 });
