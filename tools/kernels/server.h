@@ -252,8 +252,9 @@ typedef struct {
 /** Stacks that a token of a reply leaves, unless there were more before it, or one place of the grammar has more alternatives. */
 #define MOST_STACKS 768
 /**
- * Alternatives of all places that are followed while a token is read: of each byte, unless more stacks have two each, and in all. An
- * object of 250 optional members has 498 in each space, 7,968 in a line break and 15 spaces: lower bounds leave out members.
+ * Alternatives of all places that are followed while a token is read: for each of its bytes, or two for each stack if that is more,
+ * and for all of it. An object of 250 optional members has 498 in each space, and 7,968 in a line break and 15 spaces: lower bounds
+ * leave out members.
  */
 #define MOST_READ_A_BYTE 1024
 #define MOST_READ 8192
@@ -352,8 +353,7 @@ EXPORT(apply_grammar) void apply_grammar(const grammar_sampler *sampler, candida
 IMPORT(original_accept_grammar) void original_accept_grammar(grammar *, int32_t, const string *);
 
 /** The original compares each stack that is left with all others: thousands take a second. */
-EXPORT(accept_grammar)
-void accept_grammar(grammar *of, int32_t token, const string *piece) {
+EXPORT(accept_grammar) void accept_grammar(grammar *of, int32_t token, const string *piece) {
   const int32_t before = stacks_in(&of->stacks);
   const int32_t a_byte = 2 * before > MOST_READ_A_BYTE ? 2 * before : MOST_READ_A_BYTE;
   const int32_t bytes = (int32_t)size_of(piece);

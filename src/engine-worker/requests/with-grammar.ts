@@ -9,11 +9,11 @@ const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: '{"type":"object"}
 /** Time limit for one schema. */
 const COMPILE_TIMEOUT_MS = 10_000;
 
-/** Workers that compile schemas, and have none to compile now. Replies need this thread for each token. */
-const idle: RestartableHelper<typeof grammarWorker>[] = [];
+/** The worker for the next schema, unless it has one: this thread is busy with the tokens of replies. */
+let idle: RestartableHelper<typeof grammarWorker> | null = null;
 
-/** Clients whose schemas wait or are compiled: one at a time of each, so that slow ones delay only their client's. */
-const clients = new Executor<{ client: string }>(({ waiting, running }) => {
+/** Turns to compile: one schema of each client at a time, so that slow ones delay only their own client. */
+const turns = new Executor<{ client: string }>(({ waiting, running }) => {
   const next = waiting.find(({ job }) => running.every((each) => each.job.client !== job.client));
   return next ? { begin: { job: next.job, as: next.job } } : {};
 });
@@ -40,8 +40,9 @@ export async function withGrammar(
       `cannot be enforced: its grammar took more than ${COMPILE_TIMEOUT_MS / 1000} s or the browser's memory. Simplify the schema`,
       'invalid_json_schema',
     );
-  const leave = await clients.enter({ client: job.client ?? '' }, signal);
-  const compiler = idle.pop() ?? new RestartableHelper<typeof grammarWorker>('grammar');
+  const leave = await turns.enter({ client: job.client ?? '' }, signal);
+  const compiler = idle ?? new RestartableHelper<typeof grammarWorker>('grammar');
+  idle = null;
   try {
     const { compiled, error } = await compiler.call(
       (worker): Promise<Compiled> => worker.compile(schema, parts, begun),
@@ -54,9 +55,8 @@ export async function withGrammar(
       ...(loosened.length > 0 && { loosened }),
     };
   } finally {
-    // One worker stays for the next schema.
-    if (idle.length === 0) idle.push(compiler);
-    else compiler.end();
+    if (idle) compiler.end();
+    else idle = compiler;
     leave();
   }
 }

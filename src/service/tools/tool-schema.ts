@@ -20,6 +20,9 @@ const otherTool = z.object({
 
 const HAS_TYPE = 'must be an object with `type`';
 
+/** Tools of known types, or of others. */
+const orOther = <Known extends z.ZodMiniType>(known: Known) => z.array(z.union([known, otherTool], HAS_TYPE));
+
 const syntax = z.enum(
   ['regex'],
   'must be "regex": only regular expressions can be enforced. For text without a form, omit `format`',
@@ -51,7 +54,7 @@ const toolList = <
       .check(z.minLength(1), z.maxLength(MAX_TOOLS)),
   });
   const known = z.discriminatedUnion('type', [tool, custom, namespace]);
-  return z.array(z.union([known, otherTool], HAS_TYPE)).check(z.maxLength(MAX_TOOLS));
+  return orOther(known).check(z.maxLength(MAX_TOOLS));
 };
 
 const toolChoice = <
@@ -76,9 +79,7 @@ const allowedFields = <
 ) => {
   const namespace = z.object({ type: isNamespace, name: z.string() });
   const known = z.discriminatedUnion('type', [named, custom, namespace]);
-  return {
-    tools: z.array(z.union([known, otherTool], HAS_TYPE)).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
-  };
+  return { tools: orOther(known).check(z.minLength(1), z.maxLength(MAX_TOOLS)) };
 };
 
 const toolName = z.object({ name: z.string() });
