@@ -67,13 +67,16 @@ export class JsonGrammar {
 
   #alternatives(forms: readonly Form[]): Alternatives {
     const texts = forms.flatMap((form) => (form.kind === 'literal' ? [writeJson(form.value)] : []));
-    const rest = forms.flatMap((form): Alternatives => {
-      if ('min' in form && form.min > form.max) return [];
+    const possible = forms.filter((form) => !('min' in form && form.min > form.max));
+    const rest = possible.flatMap((form): Alternatives => {
       if (form.kind === 'string') return [['"\\""', this.#string(form)]];
-      if (form.kind === 'number') return [this.#number(form)];
-      if (form.kind === 'array') return this.#array(form);
-      return form.kind === 'object' ? this.#object(form) : [];
+      return form.kind === 'number' ? [this.#number(form)] : [];
     });
+    const arrays = possible.flatMap((form) => (form.kind === 'array' ? this.#array(form) : []));
+    const objects = possible.flatMap((form) => (form.kind === 'object' ? [[this.#object(form)]] : []));
+    // Their first brackets and spaces are shared, which llama.cpp then follows once.
+    if (arrays.length > 0) rest.push([literal('['), WS, this.#grammar.rule(arrays)]);
+    if (objects.length > 0) rest.push([literal('{'), WS, this.#grammar.rule(objects)]);
     const [only] = texts;
     if (texts.length === 0) return rest;
     if (texts.length === 1 && only !== undefined) return [[literal(only)], ...rest];
@@ -111,6 +114,7 @@ export class JsonGrammar {
     return [this.#automaton(numberLanguage(this.#languages, form), 'text')];
   }
 
+  /** Texts of arrays after the first bracket. */
   #array(form: ArrayForm): Alternatives {
     const { layers, min, max } = form;
     const prefix = Math.max(0, ...layers.map((layer) => layer.prefix.length));
@@ -131,12 +135,14 @@ export class JsonGrammar {
     const [first, ...others] = fixed;
     if (first) {
       const following = others.flatMap((rule) => [literal(','), WS, rule]);
-      return [[literal('['), WS, first, ...following, this.#following(rest, ...bounds), WS, literal(']')]];
+      return [[first, ...following, this.#following(rest, ...bounds), WS, literal(']')]];
     }
-    const alternatives: Alternatives = min === 0 ? [[literal('['), WS, literal(']')]] : [];
-    if (max === 0) return alternatives;
-    const following = this.#following(rest, Math.max(0, min - 1), max - 1);
-    return [[literal('['), WS, rest, following, WS, literal(']')], ...alternatives];
+    const alternatives: Alternatives = min === 0 ? [[literal(']')]] : [];
+    if (max > 0) {
+      const following = this.#following(rest, Math.max(0, min - 1), max - 1);
+      alternatives.push([rest, following, WS, literal(']')]);
+    }
+    return alternatives;
   }
 
   /** Further elements, each after a comma. */
@@ -154,10 +160,11 @@ export class JsonGrammar {
       rule: this.#grammar.rule([[literal(writeJson(value))]]),
       required: false,
     }));
-    return [[literal('['), WS, this.#members(members, [], form, literal(']'))]];
+    return [[this.#members(members, [], form, literal(']'))]];
   }
 
-  #object(form: ObjectForm): Alternatives {
+  /** Texts of objects after the first bracket. */
+  #object(form: ObjectForm): Rule {
     const named = [
       ...new Set([...form.layers.flatMap(({ properties }) => [...properties.keys()]), ...form.required]),
     ];
@@ -178,12 +185,13 @@ export class JsonGrammar {
     if (min > most && minFrom)
       this.#context.unenforceable(minFrom, 'minProperties', `cannot be enforced above ${most} here`);
     const counts = { min: min > most ? 0 : min, max };
-    return [[literal('{'), WS, this.#members(members, others, counts, literal('}'))]];
+    return this.#members(members, others, counts, literal('}'));
   }
 
   /**
    * Members in their order, then others, then the bracket. They are counted if the schema bounds their
-   * number.
+   * number. A comma and its space come before the choice of a member: llama.cpp follows them once, not for
+   * each member.
    */
   #members(
     members: readonly Member[],
@@ -191,6 +199,7 @@ export class JsonGrammar {
     { min, max }: { min: number; max: number },
     bracket: string,
   ): Rule {
+    const last = members.findLastIndex((member) => member.required);
     const required = members.filter((member) => member.required).length;
     const counts = min > required || max < members.length || (max !== Infinity && others.length > 0);
     let chained = 0;
@@ -199,36 +208,41 @@ export class JsonGrammar {
       if (chained > MAX_CHAINED) throw new TooCostlyError();
     }
     const rules = new Map<string, Rule>();
-    const after = (index: number, isFirst: boolean, count: number): Rule => {
-      const key = `${index} ${isFirst} ${count}`;
+    const once = (key: string, alternatives: () => Alternatives): Rule => {
       const known = rules.get(key);
       if (known) return known;
       const rule = this.#grammar.rule();
       rules.set(key, rule);
-      const member = members[index];
-      rule.alternatives = member
-        ? withMember(member, index, isFirst, count)
-        : withOthers(index > members.length, isFirst, count);
+      rule.alternatives = alternatives();
       return rule;
     };
-    const comma = (isFirst: boolean) => (isFirst ? [] : [literal(','), WS]);
-    const next = (count: number): number => (counts ? count + 1 : 0);
-    const withMember = (member: Member, index: number, isFirst: boolean, count: number): Alternatives => {
-      const alternatives: Alternatives = [];
-      if (next(count) <= max)
-        alternatives.push([...comma(isFirst), member.rule, after(index + 1, false, next(count))]);
-      if (!member.required) alternatives.push([after(index + 1, isFirst, count)]);
-      return alternatives;
+    const ends = (index: number, count: number): boolean =>
+      index > last && (index > members.length || !counts || count >= min);
+    /** The bracket, or a comma and a member from `index` on. */
+    const after = (index: number, count: number): Rule =>
+      once(`after ${index} ${count}`, () => [
+        ...(ends(index, count) ? [[WS, bracket]] : []),
+        [literal(','), WS, ...choice(index, count)],
+      ]);
+    const choice = (index: number, count: number): Alternatives[number] => {
+      const next = counts ? count + 1 : 0;
+      const member = members[index];
+      const taken = member && next <= max ? [[member.rule, after(index + 1, next)]] : [];
+      if (member?.required && taken[0]) return taken[0];
+      return [
+        once(`${index} ${count}`, () => {
+          if (!member) return withOthers(index, next);
+          return member.required ? [] : [...taken, choice(index + 1, count)];
+        }),
+      ];
     };
     // Other names may repeat: only the first of them surely adds a member.
-    const withOthers = (hasOthers: boolean, isFirst: boolean, count: number): Alternatives => {
-      const isEnough = hasOthers || !counts || count >= min;
-      const end: Alternatives = isEnough ? [[...(isFirst ? [] : [WS]), bracket]] : [];
-      if (next(count) > Math.min(max, MAX_COUNTED) || !(isEnough || next(count) >= min)) return end;
-      const rest = after(members.length + 1, false, max === Infinity ? 0 : next(count));
-      return [...end, ...others.map((other) => [...comma(isFirst), other, rest])];
+    const withOthers = (index: number, next: number): Alternatives => {
+      if (next > Math.min(max, MAX_COUNTED) || (index === members.length && counts && next < min)) return [];
+      const rest = after(members.length + 1, max === Infinity ? 0 : next);
+      return others.map((other) => [other, rest]);
     };
-    return after(0, true, 0);
+    return this.#grammar.rule([...(ends(0, 0) ? [[bracket]] : []), choice(0, 0)]);
   }
 }
 

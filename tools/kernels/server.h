@@ -252,12 +252,12 @@ typedef struct {
 /** Stacks that a token of a reply leaves, unless there were more before it, or one place of the grammar has more alternatives. */
 #define MOST_STACKS 768
 /**
- * Alternatives of all places that are followed while a token is read: for each of its bytes, or two for each stack if that is more,
- * and for all of it. An object of 250 optional members has 498 in each space, and 7,968 in a line break and 15 spaces: lower bounds
- * leave out members.
+ * Further alternatives of all places that are followed while a token is read: for each of its bytes, or one for each stack if that is
+ * more, and for all of it. An object of 250 optional members has 250 in each space, and 4,000 in a line break and 15 spaces: lower
+ * bounds leave out members.
  */
-#define MOST_READ_A_BYTE 1024
-#define MOST_READ 8192
+#define MOST_READ_A_BYTE 512
+#define MOST_READ 4096
 /** The same while tokens are compared with the grammar. */
 #define MOST_COMPARED 262144
 /** How many may still be followed, the most of one place, and whether one is followed. */
@@ -311,7 +311,7 @@ EXPORT(advance_stack) void advance_stack(const void *rules, const void *stack, v
     cut(stacks, before + 1);
     return;
   }
-  alternatives_left -= made;
+  alternatives_left -= made - 1;
   if (made > widest) widest = made;
 }
 
@@ -355,7 +355,7 @@ IMPORT(original_accept_grammar) void original_accept_grammar(grammar *, int32_t,
 /** The original compares each stack that is left with all others: thousands take a second. */
 EXPORT(accept_grammar) void accept_grammar(grammar *of, int32_t token, const string *piece) {
   const int32_t before = stacks_in(&of->stacks);
-  const int32_t a_byte = 2 * before > MOST_READ_A_BYTE ? 2 * before : MOST_READ_A_BYTE;
+  const int32_t a_byte = before > MOST_READ_A_BYTE ? before : MOST_READ_A_BYTE;
   const int32_t bytes = (int32_t)size_of(piece);
   follow(bytes > MOST_READ / a_byte ? MOST_READ : bytes * a_byte);
   widest = MOST_STACKS;

@@ -416,6 +416,16 @@ test.each(Object.entries(COSTLY))('%s are refused with strict, or left out', (_,
   expect(compile(schema, false).loosened.length).toBeGreaterThan(0);
 });
 
+test.each<Schema>([
+  { anyOf: [1, 2, 3].map((maxItems) => ({ type: 'array', items: {}, minItems: 1, maxItems })) },
+  { anyOf: ['a', 'b', 'c'].map((name) => ({ type: 'object', properties: { [name]: {}, z: {} } })) },
+])('alternatives of a rule begin with different texts: %j', (schema) => {
+  for (const rule of compile(schema).gbnf.matchAll(/^r\d+ ::= ("[^]*?)$/gm)) {
+    const begins = rule[1]?.match(/(?<=^|\| )"(?:[^"\\]|\\.)*"/g) ?? [];
+    expect(begins).toEqual([...new Set(begins)]);
+  }
+});
+
 test('a list of many labels in ideographs is enforced', () => {
   const labels = Array.from({ length: 500 }, (_, index) => ideographs(7 * index, 7 * index + 5));
   const drawn = draws({ enum: labels }, new Random(SEED), 20);
