@@ -176,5 +176,5 @@ const incomplete = (name: string, count: number, partCount: number): FormatError
   new FormatError(
     count === 1
       ? `${partCount} files were given, and ${name} is a whole model: add one model at a time`
-      : `${name} is a part of a model of ${count} files, and ${partCount} were given: add all of them together`,
+      : `${name} is a part of a model of ${count} files, and ${partCount} were given: add each of them once`,
   );

@@ -30,7 +30,7 @@ test.each<[Partial<WllamaVariant>, Record<string, GgufMetadata>, string]>([
   [rank, { a: { 'llama.pooling_type': 4 } }, 'a.gguf gives 4 as llama.pooling_type, and has no classifier'],
   [rank, { 'cls.weight': { 'tokenizer.chat_template.rerank': 'Rate {query}' } }, 'has no {document} in its'],
   [{ dimensions: 64 }, { a: bert }, 'a.gguf names no pooling: give the variant `pooling`'],
-  [{}, { a: part(2), b: part(0) }, 'b.gguf is a part of a model of 3 files, and 2 were given'],
+  [{}, { a: part(2), b: part(0), c: part(0) }, 'of 3 files, and 3 were given: add each of them once'],
   [{}, { a: {}, b: { ...adapter, 'adapter.lora.alpha': { f32: Infinity } } }, 'b.gguf gives Infinity as'],
 ])('a variant with %o is not loaded from %o', async (fields, contents, message) => {
   const text = expect.stringMatching(/^The model m could not be loaded: .* in the catalog\.$/) as string;
