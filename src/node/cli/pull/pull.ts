@@ -66,7 +66,7 @@ async function checkTarget(
   recorded: string | undefined,
 ): Promise<void> {
   const parent = await realParent(target);
-  const root = await realpath(folder);
+  const root = await realpath(resolve(folder));
   if (parent !== root && !parent.startsWith(root + sep))
     throw new PullError(
       `${shown(target)} lies behind a link that leads out of the folder, to ${shown(parent)}. Remove the link, or name that folder with --to.`,

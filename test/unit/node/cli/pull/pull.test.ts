@@ -272,7 +272,7 @@ test('a link inside the folder that leads out of it is refused, one at its top i
   );
   expect(await readdir(join(base, 'elsewhere'))).toEqual([]);
   await symlink(join(base, 'elsewhere'), join(base, 'top'), 'junction');
-  expect(await pull(options({ folder: join(base, 'top') }))).toBe(1);
+  expect(await pull(options({ folder: `${base}/none/../top` }))).toBe(1);
   expect(await hashOf(join(base, 'elsewhere', PATH))).toBe(sha256);
 });
 
