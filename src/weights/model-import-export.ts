@@ -19,7 +19,7 @@ const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
 
 export interface ImportExportDependencies {
   store: () => Promise<WeightStore>;
-  modelStorage: Pick<ModelStorage, 'files' | 'known' | 'note'>;
+  modelStorage: Pick<ModelStorage, 'files' | 'known' | 'note' | 'withRoom'>;
   variantFiles: Pick<VariantFiles, 'keepFiles'>;
   /** Resolves a variant's name or a model's id to the name of a variant. @throws ServiceError 400 */
   variantOf(target: string): Promise<string>;
@@ -73,7 +73,8 @@ export async function importFile(
   const onBegin = async (): Promise<void> => {
     for (const { variant, files } of holders) await modelStorage.note(variant.name, files);
   };
-  await store.put(file, chunks, blob, { signal, onBegin });
+  const put = () => store.put(file, chunks, blob, { signal, onBegin });
+  await modelStorage.withRoom([file], signal, put);
   const completed: string[] = [];
   for (const { variant, files } of holders)
     if ((await store.missing(files)).length === 0) completed.push(variant.name);

@@ -115,7 +115,8 @@ test('no room: the error says what is needed, what is free, and what could be de
   const service = weightsService(catalogOf(a, b));
   await store(service, a, 'a');
   service.backend.free = async () => 50;
-  await expect(service.modelStorage.makeRoom(b.files)).rejects.toMatchObject({
+  const failure = ask(service, { type: 'import', name: '0.gguf', blob: new Blob([bytesOf('b')]) });
+  await expect(failure).rejects.toMatchObject({
     message: expect.stringMatching(/200 bytes more are needed.*store 50\..*a \(200 bytes\)/) as string,
     wire: { code: 'storage_full' },
   });
