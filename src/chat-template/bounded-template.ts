@@ -1,34 +1,38 @@
 import { Environment, Interpreter } from '@huggingface/jinja';
 
-import { entriesOf, ExactNumber } from '#base';
-import { ALL_MARKS } from './client-text.ts';
 import { pythonText } from './python-text.ts';
 import { strftime } from './strftime.ts';
-import { LIST_FILTERS } from './template-lists.ts';
-import {
-  COMPARED,
-  HELD,
-  KEY,
-  keyOf,
-  LOOPED,
-  type Node,
-  type Operation,
-  OPERATION,
-  parseTemplate,
-  type Program,
-  SHOWN,
-  type Value,
-} from './template-nodes.ts';
+import { type Interpreting, LIST_FILTERS, VALUE_FILTERS } from './template-lists.ts';
+import { identifier, LOOPED, type Node, parseTemplate, type Program, SHOWN } from './template-nodes.ts';
 import {
   BoundError,
   type Bounds,
+  needle,
   PARAMETERS,
-  percentFormat,
   type Plain,
-  repeated,
   TEXT_FILTERS,
   TEXT_METHODS,
 } from './template-texts.ts';
+import {
+  HELD,
+  HELD_TOO,
+  isRounded,
+  itemsOf,
+  kindOf,
+  listOf,
+  memberOf,
+  NO_CONTENT,
+  pairsOf,
+  ROUNDED,
+  toInput,
+  toValue,
+  UNDEFINED,
+  type Value,
+  withNumbers,
+  withText,
+  withValue,
+  WrittenNumber,
+} from './template-values.ts';
 
 export { BoundError } from './template-texts.ts';
 
@@ -48,8 +52,8 @@ const MAX_SIZE_A_CHARACTER = 4;
 
 /** Probe text, which no template contains. */
 const PROBE = 'localtext-content-probe';
-/** Jinja treats an undefined list as empty, the library does not. */
-const EMPTY_LISTS = { tools: [], documents: [] };
+/** Key of the probe's part. A template that shows it shows the part, as it does with a slice of a text. */
+const PROBE_KEY = 'localtext-part-probe';
 const toParts = (text: string) => [{ type: 'text', text }];
 
 export interface TemplateMessage {
@@ -73,8 +77,6 @@ export class BoundedTemplate {
   readonly #program: Program;
   /** Whether the template requires message contents as arrays of parts. */
   #takesParts = false;
-  /** Lists that the template requires. localtext never passes tools or documents. */
-  #lists: Record<string, unknown> = {};
   readonly #plain: (text: string) => string;
 
   /**
@@ -89,28 +91,18 @@ export class BoundedTemplate {
       throw new BoundError(`it has more than ${MAX_SPACES} spaces in a row`);
     this.#program = parseTemplate(template);
     try {
-      this.#findInput();
+      const parts = toParts(PROBE).map((part) => ({ ...part, [PROBE_KEY]: '' }));
+      this.#takesParts = !this.#shows(PROBE) && this.#shows(parts);
     } catch (error) {
       // A template that exceeds its bounds is not probed further.
       if (!(error instanceof BoundError)) throw error;
     }
   }
 
-  /** Finds out which lists the template requires, and whether it takes contents as parts. */
-  #findInput(): void {
-    for (const lists of [{}, EMPTY_LISTS])
-      for (const content of [PROBE, toParts(PROBE)])
-        if (this.#shows(content, lists)) {
-          this.#lists = lists;
-          this.#takesParts = content !== PROBE;
-          return;
-        }
-  }
-
-  #shows(content: unknown, lists: Record<string, unknown>): boolean {
+  #shows(content: unknown): boolean {
     try {
-      const tokens = { bos_token: '', eos_token: '' };
-      return this.#render([{ role: 'user', content }], { ...lists, ...tokens }).includes(PROBE);
+      const text = this.#render([{ role: 'user', content }], { bos_token: '', eos_token: '' });
+      return text.includes(PROBE) && !text.includes(PROBE_KEY);
     } catch (error) {
       if (error instanceof BoundError) throw error;
       return false;
@@ -128,13 +120,13 @@ export class BoundedTemplate {
   }
 
   #render(messages: readonly unknown[], others: Record<string, unknown>): string {
-    const items = { ...this.#lists, ...others, messages };
+    const items = { ...others, messages };
     const environment = new Environment();
     for (const [name, value] of Object.entries({ ...globals, ...items }))
       environment.setVariable(name, toInput(value));
     const { length } = JSON.stringify(items);
     const text = new BoundedInterpreter(environment, length, this.#plain).run(this.#program).value;
-    return typeof text === 'string' ? text.replace(EXACT_NUMBERS, '$2') : '';
+    return typeof text === 'string' ? withNumbers(text) : '';
   }
 }
 
@@ -147,7 +139,6 @@ const globals = {
     throw new Error(why);
   },
   range: boundedRange,
-  [KEY]: keyOf,
   strftime_now: (format: string): string => {
     if (format.length > MAX_DATE_FORMAT)
       throw new BoundError(`its format of a date has more than ${MAX_DATE_FORMAT} characters`);
@@ -162,88 +153,26 @@ function boundedRange(first: number, second?: number, by = 1): number[] {
   return Array.from({ length }, (_, index) => start + index * by);
 }
 
-const MARKED = new RegExp(`[${ALL_MARKS}]`);
-const isMarkedOrExact = ({ value }: Value): boolean =>
-  (value as unknown) instanceof WrittenNumber || (typeof value === 'string' && MARKED.test(value));
-
-/** Restores marks that `tojson(ensure_ascii=true)` escaped. */
-function withoutEscapedMarks(node: Node | undefined, value: Value): Value {
-  const text: unknown = value.value;
-  if (typeof text !== 'string' || node?.filter?.callee?.value !== 'tojson') return value;
-  // Escapes are read one after another, so that a long row of backslashes takes linear time.
-  const restored = text.replace(/\\(?:u([\da-f]{4})|[^])/g, (escaped, code: string = '') => {
-    const character = String.fromCharCode(Number.parseInt(code, 16));
-    return MARKED.test(character) ? character : escaped;
-  });
-  return restored === text ? value : toValue(restored);
-}
-
-/** Whether JavaScript may have rounded a whole number. */
-const isRounded = (value: unknown): boolean => typeof value === 'number' && !Number.isSafeInteger(value);
-
-const withValue = (like: Value, value: unknown): Value =>
-  Object.assign(Object.create(like) as Value, { value });
-
-const toValue = (value: unknown): Value => new Environment().set(HELD, value);
-
-/** Stands before and after a number while a template renders it as a text in JSON, whose quotes are not in the prompt. */
-const NUMBER = '\uFDEF';
-const EXACT_NUMBERS = /(\\{0,7}["'])\uFDEF([^\uFDEF]*)\uFDEF\1/g;
-
-/** Converts an input to a value. Objects keep the order of their keys, and numbers their text. */
-function toInput(value: unknown): Value {
-  if (value instanceof ExactNumber) return exactNumber(value.text);
-  if (Number.isInteger(value) && isRounded(value)) return exactNumber(String(value));
-  if (Array.isArray(value)) return new ListValue(value.map(toInput));
-  if (typeof value !== 'object' || value === null) return toValue(value);
-  const entries = entriesOf(value as Record<string, unknown>);
-  const toMember = (key: string, item: unknown) =>
-    key === 'content' && item === null ? NO_CONTENT : toInput(item);
-  return new ObjectValue(new Map(entries.map(([key, item]) => [key, toMember(key, item)])));
-}
-
-/** Content of a message with calls alone. It is shown as nothing, so that templates may show it before the calls. */
-const NO_CONTENT = toValue(null);
-
-const ROUNDED = 'it computes with whole numbers beyond 2^53, which would be rounded';
-
-/** A number that is written as its text. The library's arithmetic reads its value, and comparisons read `exact`. */
-class WrittenNumber extends Number {
-  readonly exact: number | bigint;
-  override readonly toString: () => string;
-  readonly toJSON: () => string;
-
-  constructor(text: string) {
-    super(text);
-    const number = Number(text);
-    this.exact = isFloat(text) || Number.isSafeInteger(number) ? number : BigInt(text);
-    this.toString = () => text;
-    this.toJSON = () => NUMBER + text + NUMBER;
-  }
-
-  override valueOf(): number {
-    if (typeof this.exact === 'number') return this.exact;
-    throw new Error(ROUNDED);
-  }
-}
-
-const isFloat = (text: string): boolean => /[.e]/i.test(text);
-
-function exactNumber(text: string): Value {
-  const NumberValue = classOf(isFloat(text) ? 0.5 : 0);
-  return Object.assign(new NumberValue(new WrittenNumber(text)), { toString: () => text });
-}
+/** Filters that the library runs as Python does, with named or checked arguments. */
+const BY_LIBRARY = /^(?:abs|indent|tojson)$/;
 
 /** Statements, whose value is null. */
 const SILENT = /^(?:Comment|Macro|Set)$/;
 
-/** Types whose values the library converts to text differently from Python, or not at all. */
-const WRITTEN = /^(?:Array|Boolean|Null|Object|Tuple|Undefined)Value$/;
+/** Tests that the library runs differently, by a value's type. */
+const TESTS: ReadonlyMap<unknown, RegExp> = new Map([
+  ['float', /^Float/],
+  ['iterable', /^(?:Array|Object|String|Undefined)/],
+  ['number', /^(?:Boolean|Float|Integer)/],
+  ['sequence', /^(?:Array|Object|String|Undefined)/],
+]);
+const UNLIKE_PYTHON = /^(?:callable|lower|upper)$/;
 
-/** The library's class of a value, which it does not export. */
-const classOf = (value: unknown) => toValue(value).constructor as new (inner: unknown) => Value;
-const ListValue = classOf([]);
-const ObjectValue = classOf({});
+/** Thrown by `break` and `continue`, with the text of the round before it. */
+class RoundEnd extends Error {
+  text = '';
+  isBreak = false;
+}
 
 const isNumeric = (value: unknown): value is number | bigint =>
   /^(?:bigint|boolean|number)$/.test(typeof value);
@@ -254,6 +183,8 @@ class BoundedInterpreter extends Interpreter {
   #work = 0;
   /** Sizes of immutable lists and dictionaries. Those that contain a namespace can change. */
   readonly #sizes = new WeakMap<object, number>();
+  /** Variables of loops that `break` has ended. */
+  readonly #ended = new WeakSet<Environment>();
 
   /** @param inputLength length of the template's input as JSON */
   constructor(environment: Environment, inputLength: number, plain: (text: string) => string) {
@@ -268,36 +199,87 @@ class BoundedInterpreter extends Interpreter {
 
   override evaluate(node: Node | undefined, environment: Environment): Value {
     this.#spend(1);
-    const operation = node?.[OPERATION];
-    const evaluated = operation ? this.#operate(operation, environment) : super.evaluate(node, environment);
-    // The library returns no value for the first element of an empty list.
-    const known = withoutEscapedMarks(node, (evaluated as Value | undefined) ?? toValue(undefined));
+    const own = node && this.#own.get(node.type);
+    const evaluated: Value = own ? own(node, environment) : super.evaluate(node, environment);
     const items = node?.[LOOPED];
-    const value = items ? this.#looped(known, items) : known;
+    const value = withText(items ? this.#looped(evaluated, items) : evaluated);
     this.#measure(value);
     if (value.type === 'IntegerValue' && isRounded(value.value)) throw new Error(ROUNDED);
-    if (node?.[COMPARED]) return this.#unmarked(value);
-    const isWritten = node?.[SHOWN] && !SILENT.test(node.type) && WRITTEN.test(value.type);
-    return isWritten && value !== NO_CONTENT ? this.#toText(value) : value;
+    const isWritten = node?.[SHOWN] && !SILENT.test(node.type) && value !== NO_CONTENT;
+    return isWritten ? toValue(this.#textOf(value)) : value;
   }
 
-  /**
-   * Removes the marks from a text, a list or the keys of a dictionary, and the text from a number. A whole number
-   * beyond 2^53 is a BigInt then, which is compared exactly.
-   */
-  #unmarked(value: Value): Value {
-    const { plain } = this.#bounds;
-    const inner: unknown = value.value;
-    if (typeof inner === 'string') {
-      const text = plain(inner);
-      return text === inner ? value : toValue(text);
+  /** Nodes that the library does not evaluate, or evaluates differently from Python. */
+  readonly #own = new Map<string, (node: Node, environment: Environment) => Value>([
+    ['BinaryExpression', (node, environment) => this.#binary(node, environment)],
+    ['Block', (node, environment) => toValue(this.#block(node, environment))],
+    ['Break', () => this.#endRound(true)],
+    ['CallExpression', (node, environment) => this.#call(node, environment)],
+    ['Continue', () => this.#endRound(false)],
+    ['FilterExpression', (node, environment) => this.#filter(node, environment)],
+    [
+      'FilterStatement',
+      (node, environment) =>
+        this.#filter({ ...node, type: 'FilterExpression', operand: { ...node, type: 'Scope' } }, environment),
+    ],
+    ['Macro', (node, environment) => this.#macro(node, environment)],
+    ['MemberExpression', (node, environment) => this.#member(node, environment)],
+    ['Scope', (node, environment) => toValue(this.#block(node, new Environment(environment)))],
+    ['TestExpression', (node, environment) => this.#test(node, environment)],
+    [
+      'TupleLiteral',
+      (node, environment) => listOf(super.evaluate(node, environment).value as Value[], 'tuple'),
+    ],
+  ]);
+
+  /** Renders a block. A scope, which has variables of its own, may be a loop's round. */
+  #block({ type, body = [] }: Node, environment: Environment): string {
+    const loop = type === 'Scope' ? environment.parent : undefined;
+    let text = '';
+    try {
+      if (!loop || !this.#ended.has(loop))
+        for (const node of body) text += String(this.evaluate(node, environment).value ?? '');
+    } catch (error) {
+      if (!(error instanceof RoundEnd)) throw error;
+      text = error.text = text + error.text;
+      if (!loop) throw error;
+      if (error.isBreak) this.#ended.add(loop);
     }
-    if (inner instanceof WrittenNumber) return withValue(value, inner.exact);
-    if (Array.isArray(inner) && inner.some(isMarkedOrExact))
-      return new ListValue((inner as Value[]).map((item) => this.#unmarked(item)));
-    if (inner instanceof Map && [...inner.keys()].some((key) => MARKED.test(String(key))))
-      return new ObjectValue(new Map([...inner.keys()].map((key) => [plain(String(key)), value])));
-    return value;
+    return text;
+  }
+
+  #endRound(isBreak: boolean): never {
+    throw Object.assign(new RoundEnd('break and continue are for loops'), { isBreak });
+  }
+
+  /** Defines a macro, which sees the variables of the place where it is defined. */
+  #macro(node: Node, environment: Environment): Value {
+    const defined = super.evaluate(node, environment);
+    const name = String(node.name?.value);
+    const macro = environment.lookupVariable(name);
+    const run = macro.value as (args: Value[], scope: Environment) => Value;
+    const inPlace = (args: Value[], from: Environment): Value => {
+      const scope = new Environment(environment);
+      scope.setVariable('caller', from.variables.get('caller') ?? UNDEFINED);
+      return run(args, scope);
+    };
+    environment.setVariable(name, withValue(macro, inPlace));
+    return defined;
+  }
+
+  #test(node: Node, environment: Environment): Value {
+    const name = String(node.test?.value);
+    if (UNLIKE_PYTHON.test(name)) throw new Error(`the test "${name}" is not supported`);
+    const types = TESTS.get(name);
+    if (!types) return super.evaluate(node, environment);
+    return toValue(types.test(this.evaluate(node.operand, environment).type) !== node.negate);
+  }
+
+  /** Removes the marks from a text, and the text from a number: a whole one beyond 2^53 is a BigInt then, which compares exactly. */
+  #unmarked(value: Value): Value {
+    const inner: unknown = value.value;
+    if (typeof inner === 'string') return withValue(value, this.#bounds.plain(inner));
+    return inner instanceof WrittenNumber ? withValue(value, inner.exact) : value;
   }
 
   /** Whether two values are equal in Python. */
@@ -306,7 +288,7 @@ class BoundedInterpreter extends Interpreter {
     this.#spend(1);
     const [a, b] = [left, right].map((value) => this.#unmarked(value).value as unknown);
     if (isNumeric(a) && isNumeric(b)) return a <= b && a >= b;
-    if (left.type !== right.type) return false;
+    if (left.type !== right.type || kindOf(left) !== kindOf(right)) return false;
     if (Array.isArray(a) && Array.isArray(b))
       return a.length === b.length && a.every((item, at) => this.#areEqual(item as Value, b[at] as Value));
     if (left.type !== 'ObjectValue') return a === b;
@@ -316,13 +298,20 @@ class BoundedInterpreter extends Interpreter {
     );
   }
 
+  /** Whether a value has an item, or a text a part. */
+  #contains(held: Value, item: Value): boolean {
+    const text: unknown = held.value;
+    if (typeof text === 'string')
+      return this.#bounds.plain(text).includes(needle(text, item.value as Plain, this.#bounds));
+    return this.#itemsOf(held).some((each) => this.#areEqual(item, each));
+  }
+
   /** Converts a value to text as Python does. */
-  #toText(value: Value): Value {
+  #textOf(value: Value): string {
+    if (typeof value.value === 'string') return value.value;
     // The conversion reads the whole value.
     this.#spend(this.#measure(value).size);
-    const text = toValue(pythonText(value));
-    this.#measure(text);
-    return text;
+    return pythonText(value);
   }
 
   /**
@@ -330,82 +319,115 @@ class BoundedInterpreter extends Interpreter {
    * characters lack.
    */
   #looped(value: Value, items: 'any' | 'attributes'): Value {
-    const list =
-      items === 'attributes' && typeof value.value === 'string' ? toValue([]) : this.#withoutText(value);
-    const inner: unknown = list.value;
-    // A loop creates the objects for all rounds before the first round.
-    if (Array.isArray(inner)) this.#spend(inner.length);
-    else if (inner instanceof Map) this.#spend(inner.size);
-    return list;
+    if (items === 'attributes' && typeof value.value === 'string') return listOf([]);
+    return /^(?:Array|Object|String)/.test(value.type) ? listOf(this.#itemsOf(value)) : value;
   }
 
-  /** Runs an operation that the library lacks for this operand (a text or list), or leaves it to the library. */
-  #operate({ kind, name, operand, args, otherwise }: Operation, environment: Environment): Value {
+  #binary(node: Node, environment: Environment): Value {
+    const name = node.operator?.value ?? '';
+    if (name === 'and' || name === 'or') return super.evaluate(node, environment);
+    const left = this.evaluate(node.left, environment);
+    const right = this.evaluate(node.right, environment);
+    if (name === '~') return toValue(this.#textOf(left) + this.#textOf(right));
+    if (/^[!=]/.test(name)) {
+      const isSame = name !== '===' || left.type === right.type;
+      return toValue((isSame && this.#areEqual(left, right)) === (name !== '!='));
+    }
+    if (name.endsWith('in')) return toValue(this.#contains(right, left) === (name === 'in'));
+    return this.#computed(node, name, left, right, environment);
+  }
+
+  /** Computes with numbers, or concatenates. */
+  #computed(node: Node, name: string, left: Value, right: Value, environment: Environment): Value {
+    if (name === '+' && (typeof left.value === 'string') !== (typeof right.value === 'string'))
+      throw new Error('"+" concatenates a text with texts alone');
+    const isOrder = /[<>]/.test(name);
     const scope = new Environment(environment);
-    const held = scope.setVariable(HELD, this.evaluate(operand, environment));
-    if (kind === 'attribute' && held.type === 'ObjectValue') return held.builtins.get(name) ?? held;
-    if (kind === 'equality')
-      return toValue(this.#areEqual(held, this.evaluate(args[0], environment)) === (name === '=='));
-    if (kind === 'list filter') {
-      const list = scope.setVariable(HELD, this.#withoutText(held));
-      const filter = LIST_FILTERS.get(name);
-      return filter
-        ? this.#filtered(filter, this.#elements(list), this.#arguments(name, args, environment), environment)
-        : super.evaluate(otherwise, scope);
-    }
-    if (kind === 'to text' && WRITTEN.test(held.type)) return this.#toText(held);
-    const text: unknown = held.value;
-    if (typeof text !== 'string' || kind === 'to text') {
-      const value = super.evaluate(otherwise, scope);
-      // The library rounds down, Python towards zero.
-      if (name === 'int' && Number(text) < 0) return withValue(value, Math.trunc(Number(text)));
-      return kind === 'operator' && name === '%' ? this.#withSign(value, args[0], environment) : value;
-    }
-    const values = this.#arguments(name, args, environment).map(
-      (value) => value && unwrapped(/^(?:%|format)$/.test(name) ? this.#toText(value) : value),
+    scope.setVariable(HELD, isOrder ? this.#unmarked(left) : left);
+    scope.setVariable(HELD_TOO, isOrder ? this.#unmarked(right) : right);
+    const value = super.evaluate(
+      { ...node, left: identifier(HELD), right: identifier(HELD_TOO) } as Node,
+      scope,
     );
-    return toValue(this.#textOperation(kind, name, text, values));
+    // The library gives a remainder the sign of the dividend, Python that of the divisor.
+    const [rest, by] = [Number(value.value), Number(right.value)];
+    return name === '%' && rest * by < 0 ? withValue(value, rest + by) : value;
   }
 
-  /** Gives a remainder the sign of its divisor, as in Python. */
-  #withSign(rest: Value, divisor: Node | undefined, environment: Environment): Value {
-    const number = Number(rest.value);
-    const by = number && Number(this.evaluate(divisor, environment).value);
-    return number * by < 0 ? withValue(rest, number + by) : rest;
+  #call(node: Node, environment: Environment): Value {
+    const { callee, args = [] } = node;
+    const isMethod = callee?.type === 'MemberExpression' && !callee.computed;
+    const name = String((isMethod ? callee.property : callee)?.value);
+    const held = isMethod ? this.evaluate(callee.object, environment) : UNDEFINED;
+    const method = typeof held.value === 'string' && TEXT_METHODS.get(name);
+    if (method) {
+      const values = this.#arguments(name, args, environment).map((value) => value && unwrapped(value));
+      return toValue(method(held.value as string, values, this.#bounds));
+    }
+    const called = isMethod ? memberOf(held, name, false) : this.evaluate(callee, environment);
+    if (called.type !== 'FunctionValue') throw new Error(`${name}() is not supported`);
+    const scope = new Environment(environment);
+    scope.setVariable(HELD, called);
+    const value = super.evaluate({ ...node, callee: identifier(HELD) } as Node, scope);
+    if (held.type !== 'ObjectValue' || !/^(?:items|keys|values)$/.test(name)) return value;
+    return listOf(name === 'items' ? pairsOf(held) : (value.value as Value[]), 'view');
   }
 
-  #textOperation(kind: Operation['kind'], name: string, text: string, args: readonly Plain[]): Plain {
-    if (kind !== 'operator')
-      return (kind === 'method' ? TEXT_METHODS : TEXT_FILTERS).get(name)?.(text, args, this.#bounds);
-    if (name === '%') return percentFormat(text, args, this.#bounds);
-    const [first] = args;
-    if (typeof first !== 'number') throw new Error('a text is repeated by a number');
-    return repeated(text, first, this.#bounds);
+  #filter(node: Node, environment: Environment): Value {
+    const { callee, args: given = [], value: alone } = node.filter ?? {};
+    const name = String(callee?.value ?? alone);
+    const held = this.evaluate(node.operand, environment);
+    const args = this.#arguments(name, given, environment);
+    const ofList = LIST_FILTERS.get(name);
+    const ofValue = VALUE_FILTERS.get(name);
+    const ofText = TEXT_FILTERS.get(name);
+    if (ofList) return ofList(this.#itemsOf(held), args, this.#interpreting(environment)) ?? UNDEFINED;
+    if (ofValue) return ofValue(held, args, this.#interpreting(environment));
+    const plain = args.map((value) => value && unwrapped(value));
+    const text = ofText && toValue(ofText(this.#textOf(held), plain, this.#bounds));
+    if (text && name !== 'indent') return text;
+    if (!BY_LIBRARY.test(name)) throw new Error(`the filter "${name}" is not supported`);
+    if (name === 'tojson') checkJson(given, plain);
+    const scope = new Environment(environment);
+    scope.setVariable(HELD, text ?? held);
+    return super.evaluate({ ...node, operand: identifier(HELD) } as Node, scope);
   }
 
-  #filtered(
-    filter: NonNullable<ReturnType<typeof LIST_FILTERS.get>>,
-    values: readonly Value[],
-    args: readonly (Value | undefined)[],
-    environment: Environment,
-  ): Value {
-    const evaluate = (node: Node, names: ReadonlyMap<string, Value>): Value => {
-      const scope = new Environment(environment);
-      for (const [name, value] of names) scope.setVariable(name, value);
-      return this.evaluate(node, scope);
+  #interpreting(environment: Environment): Interpreting {
+    return {
+      ...this.#bounds,
+      evaluate: (node, names) => {
+        const scope = new Environment(environment);
+        for (const [key, value] of names) scope.setVariable(key, value);
+        return this.evaluate(node, scope);
+      },
+      textOf: (value) => this.#textOf(value),
+      itemsOf: (value) => this.#itemsOf(value),
     };
-    const toList = (list: readonly Value[]): Value => new ListValue(list);
-    return filter(values, args, { ...this.#bounds, evaluate, toList }) ?? toValue(undefined);
+  }
+
+  #member(node: Node, environment: Environment): Value {
+    const { object, property, computed = false } = node;
+    // The library takes -1 for the start then.
+    if (property?.stop && Number(property.step?.value) < 0) throw new Error('a slice backwards has no end');
+    if (property?.type === 'SliceExpression') return super.evaluate(node, environment);
+    const held = this.evaluate(object, environment);
+    if (typeof held.value === 'string') this.#spend(held.value.length / CHARACTERS_A_UNIT);
+    const key: unknown = computed ? this.evaluate(property, environment).value : property?.value;
+    return memberOf(held, key?.valueOf(), computed);
   }
 
   /** Evaluates arguments and orders them by parameter, named ones included. */
   #arguments(name: string, args: readonly Node[], environment: Environment): (Value | undefined)[] {
-    const parameters = PARAMETERS.get(name) ?? [];
+    const parameters = PARAMETERS.get(name);
     const values: (Value | undefined)[] = [];
     for (const [index, arg] of args.entries()) {
       const isNamed = arg.type === 'KeywordArgumentExpression';
-      const at = isNamed ? parameters.indexOf(String(arg.key?.value)) : index;
-      if (at === -1) throw new Error(`${name} has no argument ${String(arg.key?.value).slice(0, 40)}`);
+      const at = isNamed ? (parameters ?? []).indexOf(String(arg.key?.value)) : index;
+      if (at === -1 || (parameters && at >= parameters.length))
+        throw new Error(
+          `${name} with the argument ${String(arg.key?.value ?? at + 1).slice(0, 40)} is not supported`,
+        );
       const value = this.evaluate(isNamed ? (arg.value as Node) : arg, environment);
       const { size } = this.#measure(value);
       // The operation reads or prints the whole value.
@@ -415,21 +437,12 @@ class BoundedInterpreter extends Interpreter {
     return values;
   }
 
-  /** Converts a text to the list of its characters. Other values stay unchanged. */
-  #withoutText(value: Value): Value {
-    const text: unknown = value.value;
-    if (typeof text !== 'string') return value;
-    this.#spend(text.length);
-    return toValue([...text]);
-  }
-
-  #elements({ type, value }: Value): readonly Value[] {
-    const inner: unknown = value;
-    if (type === 'UndefinedValue') return [];
-    const values = inner instanceof Map ? [...inner.keys()].map((key) => toValue(key)) : inner;
-    if (!Array.isArray(values)) throw new Error('a filter of lists requires a list');
-    this.#spend(values.length);
-    return values as Value[];
+  /** Lists the items of a value, and counts each as work. */
+  #itemsOf(value: Value): Value[] {
+    if (typeof value.value === 'string') this.#spend(value.value.length);
+    const items = itemsOf(value);
+    this.#spend(items.length);
+    return items;
   }
 
   #spend(work: number): void {
@@ -461,6 +474,12 @@ class BoundedInterpreter extends Interpreter {
     if (isContainer && isFixed) this.#sizes.set(value, size);
     return { size, isFixed };
   }
+}
+
+/** @throws Error for arguments that the library does not treat as Hugging Face's `tojson` does */
+function checkJson(args: readonly Node[], [isAscii, , indent = 1]: readonly Plain[]): void {
+  if (isAscii === true || Number(indent) < 1 || args.some(({ key }) => !key))
+    throw new Error('tojson takes ensure_ascii=false, separators and an indent of 1 or more, by name');
 }
 
 /** Unwraps a value of the library. */

@@ -64,9 +64,6 @@ const GROWN: readonly (readonly (readonly ChatMessage[])[])[] = [
   [called, [...called, result]],
 ];
 
-/** Text of an object that a template concatenates. */
-const OBJECT_AS_TEXT = '[object Map]';
-
 /**
  * A model's chat template. Probe conversations find the form that it takes; then each prompt is rendered once, and once
  * more in a stricter form if the template rejects it or omits a call.
@@ -164,8 +161,7 @@ export class ChatTemplate {
       if ('toolCalls' in message) return [NAME];
       return message.role === 'system' || message.role === 'tool' ? [message.content] : [];
     });
-    const areShown = !prompt.includes(OBJECT_AS_TEXT) && texts.every((text) => prompt.includes(text));
-    return areShown ? 'shown' : 'omitted';
+    return texts.every((text) => prompt.includes(text)) ? 'shown' : 'omitted';
   }
 
   /** Finds the user-defined tokens of which a prompt has more if its conversation has more turns or results. */
@@ -219,11 +215,6 @@ function stricter(form: ConversationForm, messages: readonly ChatMessage[]): Con
 /** Whether a prompt contains each call as often as it was made. */
 function showsCalls(turns: readonly TemplateMessage[], prompt: string): boolean {
   const names = turns.flatMap((turn) => turn.tool_calls ?? []).map((call) => call.function.name);
-  if (
-    names.length > 0 &&
-    timesIn([prompt], OBJECT_AS_TEXT) > timesIn([JSON.stringify(turns)], OBJECT_AS_TEXT)
-  )
-    return false;
   const texts = [...turns.map(({ content }) => content ?? ''), ...names];
   return [...new Set(names)].every((name) => timesIn([prompt], name) >= timesIn(texts, name));
 }

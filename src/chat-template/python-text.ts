@@ -1,7 +1,7 @@
 import { ALL_MARKS } from './client-text.ts';
-import type { Value } from './template-nodes.ts';
+import { kindOf, type Value } from './template-values.ts';
 
-/** Converts a value to text as Python's `str()` does. @throws Error for a function */
+/** Converts a value to text as Python's `str()` does. @throws Error for a function or generator */
 export function pythonText(value: Value): string {
   if (value.type === 'UndefinedValue') return '';
   return typeof value.value === 'string' ? value.value : notation(value);
@@ -13,17 +13,20 @@ function notation(value: Value): string {
   if (typeof inner === 'string') return quoted(inner);
   if (typeof inner === 'boolean') return inner ? 'True' : 'False';
   if (value.type === 'NullValue') return 'None';
-  if (inner instanceof Map) {
+  if (value.type === 'ObjectValue') {
     const entries = [...(inner as Map<string, Value>)];
     return `{${entries.map(([key, item]) => `${quoted(key)}: ${notation(item)}`).join(', ')}}`;
   }
-  if (Array.isArray(inner)) return list(value.type, (inner as Value[]).map(notation));
-  if (typeof inner === 'function') throw new Error('a function has no text');
-  return value.type === 'UndefinedValue' ? 'Undefined' : value.toString();
+  if (Array.isArray(inner)) return list(value, (inner as Value[]).map(notation));
+  if (value.type === 'UndefinedValue') return 'Undefined';
+  if (/^(?:Float|Integer)/.test(value.type)) return value.toString();
+  throw new Error('a function or namespace has no text');
 }
 
-function list(type: string, items: readonly string[]): string {
-  if (type !== 'TupleValue') return `[${items.join(', ')}]`;
+function list(value: Value, items: readonly string[]): string {
+  const kind = kindOf(value);
+  if (kind === 'view' || kind === 'generator') throw new Error(`a ${kind} has no text without "| list"`);
+  if (kind !== 'tuple') return `[${items.join(', ')}]`;
   return items.length === 1 ? `(${items[0]},)` : `(${items.join(', ')})`;
 }
 

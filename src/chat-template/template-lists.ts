@@ -1,27 +1,21 @@
-import {
-  filterNode,
-  identifier,
-  member,
-  negated,
-  type Node,
-  testNode,
-  type Value,
-} from './template-nodes.ts';
-import type { Bounds } from './template-texts.ts';
+import { filterNode, identifier, member, negated, type Node, testNode } from './template-nodes.ts';
+import { type Bounds, integerIn, join } from './template-texts.ts';
+import { listOf, pairsOf, toValue, type Value } from './template-values.ts';
 
-/** Functions of the interpreter that list filters use. */
+/** Functions of the interpreter that filters use. */
 export interface Interpreting extends Bounds {
   /** Evaluates a node with these variables. */
   evaluate(node: Node, names: ReadonlyMap<string, Value>): Value;
-  toList(values: readonly Value[]): Value;
+  /** Converts a value to text as Python does. */
+  textOf(value: Value): string;
+  /** Lists the items of a value. */
+  itemsOf(value: Value): Value[];
 }
 
-/** A filter of lists. `args` has holes for omitted arguments. */
-type ListFilter = (
-  values: readonly Value[],
-  args: readonly (Value | undefined)[],
-  of: Interpreting,
-) => Value | undefined;
+/** `args` has holes for omitted arguments. */
+type Args = readonly (Value | undefined)[];
+type ValueFilter = (value: Value, args: Args, of: Interpreting) => Value;
+type ListFilter = (values: Value[], args: Args, of: Interpreting) => Value | undefined;
 
 /** Names that no template can use. */
 const ITEM = 'an item';
@@ -33,7 +27,7 @@ const textOf = (value: Value | undefined): string | undefined =>
 /** Evaluates a node for each value, with the values of a filter's arguments. */
 function each(
   values: readonly Value[],
-  args: readonly (Value | undefined)[],
+  args: Args,
   make: (item: Node, args: Node[]) => Node,
   of: Interpreting,
 ): Value[] {
@@ -57,48 +51,87 @@ const select =
       return negated(name === undefined ? tested : testNode(name, tested, testArgs));
     };
     const results = each(values, others, make, of);
-    return of.toList(values.filter((_, index) => results[index]?.value === !keeps));
+    return listOf(
+      values.filter((_, index) => results[index]?.value === !keeps),
+      'generator',
+    );
   };
 
-function map(
-  values: readonly Value[],
-  [filter, ...args]: readonly (Value | undefined)[],
-  of: Interpreting,
-): Value {
+const map: ListFilter = (values, [filter, ...args], of) => {
   const name = textOf(filter) ?? '';
-  return of.toList(each(values, args, (item, filterArgs) => filterNode(name, item, filterArgs), of));
-}
-
-/** The least or greatest of numbers. */
-const extreme =
-  (choose: (...numbers: number[]) => number): ListFilter =>
-  (values) => {
-    const numbers = values.map(({ value }) => (typeof value === 'string' ? Number.NaN : Number(value)));
-    if (numbers.some(Number.isNaN)) throw new Error('min and max compare numbers alone');
-    return values[numbers.indexOf(choose(...numbers))];
-  };
-
-/** The first of values that are equal in Python: `1` and `1.0`, and texts in any case unless an argument says otherwise. */
-const unique: ListFilter = (values, [isExact, attribute], { plain, toList }) => {
-  if (attribute) throw new Error('unique compares whole values alone');
-  const keyOf = ({ value }: { value: unknown }): unknown => {
-    if (typeof value === 'string') return isExact?.value === true ? plain(value) : plain(value).toLowerCase();
-    const inner: unknown = value?.valueOf();
-    return typeof inner === 'boolean' ? Number(inner) : inner;
-  };
-  const seen = new Set<unknown>();
-  // A set grows by a new key only.
-  return toList(values.filter((value) => seen.size < seen.add(keyOf(value)).size));
+  return listOf(
+    each(values, args, (item, filterArgs) => filterNode(name, item, filterArgs), of),
+    'generator',
+  );
 };
 
-/** List filters that the library lacks, or supports only with some arguments. */
+/** The attributes of values, by a path. */
+function attributes(values: Value[], attribute: Value | undefined, of: Interpreting): Value[] {
+  const path = attribute && of.textOf(attribute);
+  if (path?.match(/,|\b\d/)) throw new Error(`the attribute "${path}" is not supported`);
+  return path === undefined ? values : each(values, [], (item) => member(item, path), of);
+}
+
+const isTrue = (value: Value | undefined): boolean => value?.__bool__().value === true;
+
+/** Sorts values by their keys, which are numbers, or texts in any case. */
+function sorted(values: Value[], keys: Value[], isReversed: boolean, { plain }: Bounds): Value {
+  const known = keys.map(({ value }) =>
+    typeof value === 'string' ? plain(value).toLowerCase() : Number(value ?? Number.NaN),
+  );
+  const [first] = known;
+  if (known.some((key) => typeof key !== typeof first || Number.isNaN(key)))
+    throw new Error('values that are neither all numbers nor all texts have no order');
+  const order = [...known.entries()].toSorted(([, a], [, b]) =>
+    a === b ? 0 : a > b !== isReversed ? 1 : -1,
+  );
+  return listOf(order.flatMap(([index]) => values[index] ?? []));
+}
+
+/** Filters of all that has items. */
 export const LIST_FILTERS: ReadonlyMap<string, ListFilter> = new Map<string, ListFilter>([
-  ['select', select(false, true)],
-  ['reject', select(false, false)],
-  ['selectattr', select(true, true)],
-  ['rejectattr', select(true, false)],
+  ['first', ([first]) => first],
+  [
+    'join',
+    (values, [by, attribute], of) => {
+      const texts = attributes(values, attribute, of).map((value) => of.textOf(value));
+      return toValue(join(by ? of.textOf(by) : '', [texts], of));
+    },
+  ],
+  ['last', (values) => values.at(-1)],
+  ['list', (values) => listOf([...values])],
   ['map', map],
-  ['max', extreme(Math.max)],
-  ['min', extreme(Math.min)],
-  ['unique', unique],
+  ['map-attribute', (values, [attribute], of) => listOf(attributes(values, attribute, of), 'generator')],
+  ['reject', select(false, false)],
+  ['rejectattr', select(true, false)],
+  ['reverse', (values) => listOf(values.toReversed(), 'generator')],
+  ['select', select(false, true)],
+  ['selectattr', select(true, true)],
+  ['sort', (values, [reverse], of) => sorted(values, values, isTrue(reverse), of)],
+]);
+
+/** Filters of any values. */
+export const VALUE_FILTERS: ReadonlyMap<string, ValueFilter> = new Map<string, ValueFilter>([
+  [
+    'default',
+    (value, [otherwise = toValue(''), boolean]) =>
+      value.type === 'UndefinedValue' || (isTrue(boolean) && !isTrue(value)) ? otherwise : value,
+  ],
+  ['dictsort', (value, _, of) => sorted(pairsOf(value), of.itemsOf(value), false, of)],
+  [
+    'int',
+    ({ value }, [otherwise], { plain }) => {
+      const inner: unknown = value?.valueOf();
+      const number = typeof inner === 'string' ? integerIn(plain(inner)) : Math.trunc(Number(inner ?? 0));
+      return number === undefined ? (otherwise ?? toValue(0)) : toValue(number);
+    },
+  ],
+  ['items', (value) => listOf(pairsOf(value), 'generator')],
+  [
+    'length',
+    (value, _, of) =>
+      toValue((typeof value.value === 'string' ? [...value.value] : of.itemsOf(value)).length),
+  ],
+  ['safe', (value, _, of) => toValue(of.textOf(value))],
+  ['string', (value, _, of) => toValue(of.textOf(value))],
 ]);

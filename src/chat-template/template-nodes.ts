@@ -7,12 +7,9 @@
  * - Notices: `templates.test.ts`, which compares prompts with Python's Jinja.
  * - Then: a template is refused, or its prompt differs.
  */
-import { Interpreter, parse, type Template, tokenize } from '@huggingface/jinja';
-
-import { TEXT_FILTERS, TEXT_METHODS } from './template-texts.ts';
+import { parse, type Template, tokenize } from '@huggingface/jinja';
 
 export type Program = Template['parsed'];
-export type Value = ReturnType<Interpreter['evaluate']>;
 type Tokens = ReturnType<typeof tokenize>;
 
 /** A node of a parsed template. */
@@ -20,9 +17,6 @@ export interface Node {
   type: string;
   /** Set for what a loop iterates over: `attributes` if the loop only reads attributes of the items. */
   [LOOPED]?: 'any' | 'attributes';
-  [OPERATION]?: Operation;
-  /** Set for what is compared: without the marks of clients' characters. */
-  [COMPARED]?: true;
   /** Set if the node's value is written into the text. */
   [SHOWN]?: true;
   operator?: { type: string; value: string };
@@ -35,6 +29,11 @@ export interface Node {
   args?: Node[];
   operand?: Node;
   filter?: Node;
+  test?: Node;
+  negate?: boolean;
+  stop?: Node;
+  step?: Node;
+  name?: Node;
   lhs?: Node;
   iterable?: Node;
   loopvar?: Node;
@@ -46,39 +45,22 @@ export interface Node {
   value?: unknown;
 }
 
-/** An operation of a template that the library does not support. */
-export interface Operation {
-  kind: 'attribute' | 'equality' | 'method' | 'text filter' | 'list filter' | 'operator' | 'to text';
-  name: string;
-  /** The text or list to operate on. */
-  operand: Node;
-  args: readonly Node[];
-  /** The original node with `HELD` in place of its operand, for operands that the library supports. */
-  otherwise: Node;
-}
-
 /** Marks nodes that a loop iterates over. */
 export const LOOPED = Symbol('looped');
 /** Marks nodes of blocks, whose values are written into the text. */
 export const SHOWN = Symbol('shown');
-/** Marks nodes that are compared. */
-export const COMPARED = Symbol('compared');
-/** Marks nodes that the library cannot evaluate. */
-export const OPERATION = Symbol('operation');
-
 /** Maximum depth of an attribute path. */
 const MAX_PATH = 100;
 
 /** Maximum depth of nested loops whose variables are analysed. */
 const MAX_LOOPS = 20;
 
-/** Names that no template can use. */
-export const KEY = 'a key';
-export const HELD = 'a held value';
-
 /** Parses a chat template as Jinja does. @throws Error if it is not a template */
 export function parseTemplate(template: string): Program {
   const tokens = tokenize(withoutCarriageReturns(template), { lstrip_blocks: true, trim_blocks: true });
+  for (const [at, { type, value }] of tokens.entries())
+    if (type === 'NumericLiteral' && /^(?:e\d*|_\d.*|x.*)$/i.test(tokens[at + 1]?.value ?? ''))
+      throw new Error(`the number ${value}${tokens[at + 1]?.value} is in a form that is not supported`);
   const program = parse(withArgumentsOfTests(tokens));
   allowWhatJinjaAllows(program as Node);
   return program;
@@ -91,7 +73,7 @@ const withoutCarriageReturns = (template: string): string => template.replaceAll
 const OPERATORS = new Map([
   ['eq', '=='],
   ['equalto', '=='],
-  ['sameas', '=='],
+  ['sameas', '==='],
   ['ne', '!='],
   ['lt', '<'],
   ['lessthan', '<'],
@@ -101,8 +83,7 @@ const OPERATORS = new Map([
   ['ge', '>='],
   ['in', 'in'],
 ]);
-const COMPARISONS: ReadonlySet<string> = new Set([...OPERATORS.values(), 'not in']);
-const isOwnTest = (name: string): boolean => name === 'float' || OPERATORS.has(name);
+const COMPARISONS: ReadonlySet<string> = new Set(OPERATORS.values());
 
 const NOT = 'not ';
 /** Prefix of the name of a filter that stands for a test. No template can use it. */
@@ -117,7 +98,7 @@ function withArgumentsOfTests(tokens: Tokens): Tokens {
     const isNegated = tokens[at + 1]?.value === 'not';
     const test = tokens[at + (isNegated ? 2 : 1)];
     const isTest = isWord(token, 'is') && before?.type !== 'Dot' && test?.type === 'Identifier';
-    if (!isTest || !isOwnTest(test.value)) {
+    if (!isTest || !OPERATORS.has(test.value)) {
       read.push(token);
       continue;
     }
@@ -162,6 +143,7 @@ function allowLoops(node: Node, loops: number): void {
     [LOOPED]: isByAttributes ? 'attributes' : 'any',
     ...binary('or', left, { type: 'ArrayLiteral', value: [] }),
   });
+  node.body = [blockOf('Scope', node, body)];
   if (iterable?.type === 'SelectExpression') iterable.lhs = orEmpty(iterable.lhs);
   else node.iterable = orEmpty(iterable);
 }
@@ -184,107 +166,50 @@ const isAttributeOf = (name: string, { object, property, computed }: Node): bool
 
 /** Converts number keys to strings, as the library only supports string keys. */
 function allowNumberKeys(node: Node): void {
-  if (node.type === 'ObjectLiteral' && node.value instanceof Map) {
-    const entries = [...(node.value as Map<Node, Node>)];
-    node.value = new Map(entries.map(([key, value]) => [isNumber(key) ? asText(key) : key, value]));
-  } else if (node.computed) {
-    const { object, property } = node;
-    // The object is evaluated twice, so it must be a cheap node without side effects.
-    if (object?.type === 'Identifier' && property && !KNOWN_KEYS.has(property.type))
-      node.property = call(identifier(KEY), [object, property]);
-  }
+  if (!(node.value instanceof Map)) return;
+  const entries = [...(node.value as Map<Node, Node>)];
+  node.value = new Map(entries.map(([key, value]) => [isNumber(key) ? asText(key) : key, value]));
 }
 
-const KNOWN_KEYS = new Set(['SliceExpression', 'StringLiteral']);
+/** Makes blocks nodes, which keep their text if `break` or `continue` ends them. A scope has its own variables. */
+function blockOf(type: 'Block' | 'Scope', node: Node, body: Node[] = []): Node {
+  // The library knows its own nodes by their class.
+  return Object.assign(Object.create(Object.getPrototypeOf(node) as object) as Node, { type, body });
+}
 
-const ALIASES = new Map(Object.entries({ count: 'length', d: 'default', e: 'escape' }));
-/** Filters of lists, which take a text as the list of its characters. The library has those that `LIST_FILTERS` lacks. */
-const TAKES_LIST = /^(?:(?:select|reject)(?:attr)?|map|first|last|list|max|min|sort|unique)$/;
+function allowEnds(node: Node): void {
+  node.body = [blockOf('Block', node, node.body)];
+  node.alternate = [blockOf('Block', node, node.alternate)];
+}
+
+const ALIASES = new Map(Object.entries({ count: 'length', d: 'default' }));
 
 function allowFilter(node: Node): void {
   const { operand, filter } = node;
   const named = filter?.callee ?? filter;
-  if (!operand || typeof named?.value !== 'string') return;
   const args = filter?.args ?? [];
-  const name = ALIASES.get(named.value) ?? named.value;
-  named.value = name;
-  const by = args.find(({ key }) => name === 'join' && key?.value === 'attribute');
-  if (by) return joinAttribute(node, operand, args, by);
-  const kind = filterKind(name, args);
+  const name = String(named?.value);
+  if (!operand || !named) return;
+  named.value = ALIASES.get(name) ?? name;
+  if (name === 'map' && args[0]?.type === 'KeywordArgumentExpression') named.value = 'map-attribute';
   if (name.startsWith(TEST)) replace(node, testNode(name.slice(TEST.length), operand, args));
-  else if (kind)
-    node[OPERATION] = { kind, name, operand, args, otherwise: { ...node, operand: identifier(HELD) } };
-}
-
-/** Rewrites `join(text, attribute=a)` as `map(attribute=a) | join(text)`. */
-function joinAttribute(node: Node, operand: Node, args: readonly Node[], attribute: Node): void {
-  const others = args.filter((arg) => arg !== attribute);
-  replace(node, filterNode('join', filterNode('map', operand, [attribute]), others));
-}
-
-function filterKind(name: string, [first]: readonly Node[]): Operation['kind'] | null {
-  if (TEXT_FILTERS.has(name)) return 'text filter';
-  if (name === 'string') return 'to text';
-  // The library supports `map` with a named argument (`attribute`).
-  const isMapped = name === 'map' && first?.type === 'KeywordArgumentExpression';
-  return TAKES_LIST.test(name) && !isMapped ? 'list filter' : null;
-}
-
-function allowCall(node: Node): void {
-  const { callee, args = [] } = node;
-  if (callee?.type === 'Identifier' && callee.value === 'dict') allowDict(node, args);
-  else if (callee?.type === 'MemberExpression' && !callee.computed) allowMethod(node, callee, args);
-}
-
-/** Methods of dictionaries, which a key of the same name does not hide. */
-const DICTIONARY_METHODS = /^(?:get|items|keys|values)$/;
-
-function allowMethod(node: Node, callee: Node, args: Node[]): void {
-  const { object, property } = callee;
-  const method = property?.value;
-  if (!object || typeof method !== 'string') return;
-  if (DICTIONARY_METHODS.test(method)) {
-    const otherwise = { ...callee, object: identifier(HELD) };
-    callee[OPERATION] = { kind: 'attribute', name: method, operand: object, args: [], otherwise };
-  }
-  if (TEXT_METHODS.has(method) && (args.length > 0 || !method.endsWith('strip'))) {
-    const otherwise = { ...node, callee: { ...callee, object: identifier(HELD) } };
-    node[OPERATION] = { kind: 'method', name: method, operand: object, args, otherwise };
-  }
 }
 
 /** Rewrites `dict(a=1)` as `{'a': 1}`. */
-function allowDict(node: Node, args: readonly Node[]): void {
+function allowDict(node: Node): void {
+  const { callee, args = [] } = node;
+  if (callee?.type !== 'Identifier' || callee.value !== 'dict') return;
   if (args.some(({ type }) => type !== 'KeywordArgumentExpression')) return;
   const entries = args.map(({ key, value }): [Node | undefined, unknown] => [key && asText(key), value]);
   replace(node, { type: 'ObjectLiteral', value: new Map(entries) });
 }
 
-/** Adds operators of texts that the library lacks, or runs differently from Python. */
-function allowOperator(node: Node): void {
-  const { left, right, operator } = node;
-  const name = operator?.value ?? '';
-  if (!left || !right) return;
-  if (name === '==' || name === '!=')
-    node[OPERATION] = { kind: 'equality', name, operand: left, args: [right], otherwise: node };
-  else if (COMPARISONS.has(name)) for (const operand of [left, right]) operand[COMPARED] = true;
-  if (name === '~') Object.assign(node, { left: written(left), right: written(right) });
-  if (!['%', '*'].includes(name)) return;
-  const args = right.type === 'TupleLiteral' ? (right.value as Node[]) : [right];
-  const otherwise = { ...node, left: identifier(HELD) };
-  node[OPERATION] = { kind: 'operator', name, operand: left, args, otherwise };
-}
-
-const written = (node: Node): Node =>
-  node.type === 'StringLiteral' || node.operator?.value === '~' ? node : filterNode('string', node, []);
-
 const REWRITES = new Map<string, (node: Node, loops: number) => void>([
   ['For', allowLoops],
+  ['If', allowEnds],
   ['ObjectLiteral', allowNumberKeys],
-  ['MemberExpression', allowNumberKeys],
   ['FilterExpression', allowFilter],
-  ['CallExpression', allowCall],
-  ['BinaryExpression', allowOperator],
+  ['CallExpression', allowDict],
 ]);
 
 function replace(node: Node, by: Node): void {
@@ -297,14 +222,9 @@ export function testNode(name: string, operand: Node, args: readonly Node[]): No
   if (name.startsWith(NOT)) return negated(testNode(name.slice(NOT.length), operand, args));
   const [argument] = args;
   const operator = OPERATORS.get(name) ?? (COMPARISONS.has(name) ? name : undefined);
-  if (operator !== undefined) {
-    const node = binary(operator, { ...operand }, argument && { ...argument });
-    allowOperator(node);
-    return node;
-  }
-  const plain = (test: string): Node =>
-    ({ type: 'TestExpression', operand, negate: false, test: identifier(test) }) as Node;
-  return name === 'float' ? binary('and', plain('number'), negated(plain('integer'))) : plain(name);
+  return operator === undefined
+    ? { type: 'TestExpression', operand, negate: false, test: identifier(name) }
+    : binary(operator, operand, argument);
 }
 
 /** Builds a node for `operand | name(args)`. */
@@ -315,14 +235,14 @@ export function filterNode(name: string, operand: Node, args: readonly Node[]): 
   return node;
 }
 
-/** Builds a node for `object.a.b` from the path `a.b`. */
+/** Builds a node for `object['a']['b']` from the path `a.b`. */
 export const member = (object: Node, path: string): Node =>
   path.split('.', MAX_PATH).reduce(
     (inner, name): Node => ({
       type: 'MemberExpression',
       object: inner,
-      property: identifier(name),
-      computed: false,
+      property: { type: 'StringLiteral', value: name },
+      computed: true,
     }),
     object,
   );
@@ -335,7 +255,3 @@ export const negated = (argument: Node): Node =>
 const call = (callee: Node, args: Node[]): Node => ({ type: 'CallExpression', callee, args });
 const isNumber = ({ type }: Node): boolean => type === 'IntegerLiteral' || type === 'FloatLiteral';
 const asText = ({ value }: Node): Node => ({ type: 'StringLiteral', value: String(value) });
-
-/** Converts a key of a dictionary to a string, as the library requires. */
-export const keyOf = (object: unknown, key: unknown): unknown =>
-  object instanceof Map && typeof key === 'number' ? String(key) : key;

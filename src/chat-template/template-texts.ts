@@ -1,5 +1,3 @@
-import { ALL_MARKS } from './client-text.ts';
-
 /** Limits for a template's work and values. */
 export interface Bounds {
   /** Removes the marks of clients' characters. The length stays. */
@@ -19,25 +17,10 @@ export type Plain = string | number | boolean | null | undefined | readonly Plai
 /** A method of Python's `str`. */
 type TextMethod = (text: string, args: readonly Plain[], bounds: Bounds) => Plain;
 
-const tooLong = (maxSize: number): BoundError =>
-  new BoundError(`it makes a text of more than ${maxSize} characters`);
-
-/** Joins texts. @throws BoundError if the result is too long */
-function joined(parts: Iterable<string>, { maxSize }: Pick<Bounds, 'maxSize'>): string {
-  const kept: string[] = [];
-  let length = 0;
-  for (const part of parts) {
-    length += part.length;
-    if (length > maxSize) throw tooLong(maxSize);
-    kept.push(part);
-  }
-  return kept.join('');
-}
-
-export function repeated(text: string, times: number, { maxSize }: Pick<Bounds, 'maxSize'>): string {
-  if (text.length * times > maxSize) throw tooLong(maxSize);
-  return text.repeat(Math.max(0, times));
-}
+/** What Python takes for whitespace, as a part of a regular expression's class. */
+const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+const IS_SPACE = new RegExp(`[${SPACE}]`);
+const WORD = new RegExp(`[^${SPACE}]+`, 'g');
 
 /** Splits a text, and counts each part as work. */
 function split(text: string, by: string | RegExp, { spend }: Bounds): string[] {
@@ -73,67 +56,28 @@ const asNumber = (value: Plain, otherwise: number): number => {
 const COMPARED_A_UNIT = 4096;
 
 /** Returns the text to search for, without marks, and counts the search's maximum work. */
-function needle(text: string, value: Plain, { spend, plain }: Bounds): string {
+export function needle(text: string, value: Plain, { spend, plain }: Bounds): string {
   const wanted = plain(asText(value));
   spend((text.length * wanted.length) / COMPARED_A_UNIT);
   return wanted;
 }
 
-function separator(text: string, value: Plain, bounds: Bounds): string {
-  const wanted = needle(text, value, bounds);
-  if (wanted === '') throw new Error('empty separator');
-  return wanted;
-}
-
-/** Selects the part of a text to search, by a method's second and third argument. */
-function range(text: string, [, first, last]: readonly Plain[]): { from: number; part: string } {
-  const at = (value: number): number => Math.max(0, value < 0 ? text.length + value : value);
-  const from = at(asNumber(first, 0));
-  return { from, part: text.slice(from, at(asNumber(last, text.length))) };
-}
-
-function find(text: string, args: readonly Plain[], bounds: Bounds, by: 'indexOf' | 'lastIndexOf'): number {
-  const { from, part } = range(text, args);
-  if (from > text.length) return -1;
-  const at = bounds.plain(part)[by](needle(part, args[0], bounds));
-  return at === -1 ? -1 : from + at;
-}
-
 /** Removes these characters, or by default whitespace, from the ends of a text. */
 function stripped(text: string, chars: Plain, { plain }: Bounds, { left = true, right = true } = {}): string {
-  if (chars === undefined || chars === null) {
-    const leftTrimmed = left ? text.trimStart() : text;
-    return right ? leftTrimmed.trimEnd() : leftTrimmed;
-  }
-  const set = new Set(plain(asText(chars)));
+  const set = chars === undefined || chars === null ? null : new Set(plain(asText(chars)));
   const own = plain(text);
-  const isOut = (at: number): boolean => set.has(own.charAt(at));
+  const isOut = (at: number): boolean => set?.has(own.charAt(at)) ?? IS_SPACE.test(own.charAt(at));
   let [from, to] = [0, text.length];
   if (left) while (from < to && isOut(from)) from++;
   if (right) while (to > from && isOut(to - 1)) to--;
   return text.slice(from, to);
 }
 
-function rsplit(text: string, [by, maxSplits]: readonly Plain[], bounds: Bounds): string[] {
-  const max = asNumber(maxSplits, -1);
-  const isBySpace = by === undefined || by === null;
-  const words = [...(isBySpace ? text.matchAll(/\S+/g) : [])];
-  bounds.spend(words.length);
-  const parts = isBySpace ? words.map(([word]) => word) : splitAt(text, separator(text, by, bounds), bounds);
-  const rest = max < 0 ? 0 : parts.length - max;
-  if (rest <= 1) return parts;
-  const last = words[rest - 1];
-  const tail = parts.slice(rest);
-  const separated = tail.reduce((sum, part) => sum + part.length + asText(by ?? '').length, 0);
-  const end = last ? last.index + last[0].length : text.length - separated;
-  return [text.slice(0, end), ...tail];
-}
-
 /** Python's `split()`. */
 function splitText(text: string, [by, maxSplits]: readonly Plain[], bounds: Bounds): string[] {
   const max = asNumber(maxSplits, -1);
   if (by === undefined || by === null) {
-    const words = [...text.matchAll(/\S+/g)];
+    const words = [...text.matchAll(WORD)];
     bounds.spend(words.length);
     const rest = max < 0 ? undefined : words[max];
     return [
@@ -141,13 +85,17 @@ function splitText(text: string, [by, maxSplits]: readonly Plain[], bounds: Boun
       ...(rest ? [text.slice(rest.index)] : []),
     ];
   }
-  return splitAt(text, separator(text, by, bounds), bounds, max);
+  const wanted = needle(text, by, bounds);
+  if (wanted === '') throw new Error('empty separator');
+  return splitAt(text, wanted, bounds, max);
 }
 
 /** Python's `replace()`. */
 function replaced(text: string, [before, after, most]: readonly Plain[], bounds: Bounds): string {
   const wanted = needle(text, before, bounds);
-  const parts = wanted === '' ? ['', ...text, ''] : splitAt(text, wanted, bounds, asNumber(most, -1));
+  const max = asNumber(most, -1);
+  const parts = wanted === '' ? ['', ...text, ''] : splitAt(text, wanted, bounds, max);
+  if (max >= 0 && max < parts.length) parts.push(parts.splice(max).join(''));
   return join(asText(after), [parts], bounds);
 }
 
@@ -159,15 +107,10 @@ const affix =
       plain(text)[test](plain(asText(each))),
     );
 
-const withoutAffix =
-  (test: 'startsWith' | 'endsWith', cut: (text: string, length: number) => string): TextMethod =>
-  (text, [end], { plain }) =>
-    plain(text)[test](plain(asText(end))) ? cut(text, asText(end).length) : text;
-
-const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
+const LINE_END = String.raw`\r\n|[\n-\r\x1c-\x1e\x85\u2028\u2029]`;
 
 function splitlines(text: string, [keepsEnds]: readonly Plain[], bounds: Bounds): string[] {
-  const parts = split(text, new RegExp(`(${LINE_END.source})`), bounds);
+  const parts = split(text, new RegExp(`(${LINE_END})`), bounds);
   const lines: string[] = [];
   for (let at = 0; at < parts.length; at += 2)
     lines.push((parts[at] ?? '') + (keepsEnds === true ? (parts[at + 1] ?? '') : ''));
@@ -175,59 +118,47 @@ function splitlines(text: string, [keepsEnds]: readonly Plain[], bounds: Bounds)
   return lines;
 }
 
-function join(text: string, [list]: readonly Plain[], bounds: Bounds): string {
+/** Joins texts. @throws BoundError if the result is too long */
+export function join(text: string, [list]: readonly Plain[], { maxSize }: Pick<Bounds, 'maxSize'>): string {
   const parts = typeof list === 'string' ? [...list] : list;
   if (!Array.isArray(parts)) throw new Error('join() requires a list');
-  return joined(
-    (parts as readonly Plain[]).flatMap((part, index) => (index > 0 ? [text, asText(part)] : [asText(part)])),
-    bounds,
-  );
+  const texts = (parts as readonly Plain[]).map(asText);
+  const length = texts.reduce((sum, part) => sum + part.length + text.length, 0);
+  if (length > maxSize + text.length)
+    throw new BoundError(`it makes a text of more than ${maxSize} characters`);
+  return texts.join(text);
 }
 
-/** Evaluates `text.format(values)`, without names and format specifications. The values are texts. */
-function format(text: string, values: readonly Plain[], bounds: Bounds): string {
-  let next = 0;
-  return filled(text, /(\{\d*\}|[{}])/, bounds, (place) => {
-    if (!/\d|\{\}/.test(place)) throw new Error('format() knows {} and {0} alone');
-    return asText(values[place === '{}' ? next++ : Number(place.slice(1, -1))]);
-  });
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** Python's `int()` of a text; undefined for one that is no number. */
+export function integerIn(text: string): number | undefined {
+  const number = text.replaceAll(/(?<=\d)_(?=\d)/g, '').trim();
+  return DECIMAL.test(number) ? Math.trunc(Number(number)) : undefined;
 }
 
-/** Replaces the places in a text that a pattern with one group finds. */
-const filled = (text: string, pattern: RegExp, bounds: Bounds, fill: (place: string) => string): string =>
-  joined(
-    split(text, pattern, bounds).map((part, index) => (index % 2 === 0 ? part : fill(part))),
-    bounds,
-  );
-
-const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
-
-/** Evaluates `text % values`, without widths and precisions. The values are texts. */
-export function percentFormat(text: string, values: readonly Plain[], bounds: Bounds): string {
-  let next = 0;
-  const whole = filled(text, /(%.)/s, bounds, (place) => {
-    if (place === '%%') return '%';
-    if (next >= values.length) throw new Error('not enough arguments for format string');
-    const value = asText(values[next++]);
-    if (place === '%s') return value;
-    if (place === '%d' && DECIMAL.test(value))
-      return /^-?\d+$/.test(value) ? value : String(Math.trunc(Number(value)));
-    throw new Error(`% does not know ${place}`);
-  });
-  if (next < values.length) throw new Error('not all arguments converted during string formatting');
-  return whole;
+/** Python's `capitalize()`. @param upper what the first character becomes */
+function capitalized(
+  text: string,
+  upper = (first: string) => first.charAt(0) + first.slice(1).toLowerCase(),
+) {
+  const [first = ''] = text;
+  return upper(first.toUpperCase()) + text.slice(first.length).toLowerCase();
 }
 
-/** Python's `int()`, and the default for a text that is no number. */
-function toInteger(text: string, [otherwise = 0, base = 10]: readonly Plain[], { plain }: Bounds): Plain {
-  if (base !== 10) throw new Error('int knows the base 10 alone');
-  const number = plain(text).trim();
-  return DECIMAL.test(number) ? Math.trunc(Number(number)) : otherwise;
-}
+/** Capitalizes the parts of a text, which a pattern that matches all of its characters finds. */
+const titled =
+  (parts: RegExp, upper?: (first: string) => string): TextMethod =>
+  (text, _, { plain }) =>
+    plain(text).replaceAll(parts, (part, at: number) => capitalized(text.slice(at, at + part.length), upper));
 
-const capitalize: TextMethod = (text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
+const FILTER_WORD = new RegExp(`[-(\\[{<${SPACE}]+|[^-(\\[{<${SPACE}]+`, 'g');
 
-/** Text methods that the library lacks, or runs without their arguments. */
+const upper: TextMethod = (text) => text.toUpperCase();
+const lower: TextMethod = (text) => text.toLowerCase();
+const capitalize: TextMethod = (text) => capitalized(text);
+
+/** Methods of texts. */
 export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
   ['strip', (text, [characters], bounds) => stripped(text, characters, bounds)],
   ['lstrip', (text, [characters], bounds) => stripped(text, characters, bounds, { right: false })],
@@ -237,44 +168,32 @@ export const TEXT_METHODS: ReadonlyMap<string, TextMethod> = new Map<string, Tex
   ['split', splitText],
   ['replace', replaced],
   ['capitalize', capitalize],
-  ['find', (text, args, bounds) => find(text, args, bounds, 'indexOf')],
-  ['rfind', (text, args, bounds) => find(text, args, bounds, 'lastIndexOf')],
-  ['removeprefix', withoutAffix('startsWith', (text, length) => text.slice(length))],
-  ['removesuffix', withoutAffix('endsWith', (text, length) => text.slice(0, text.length - length))],
-  ['format', format],
-  ['rsplit', rsplit],
+  ['lower', lower],
+  ['title', titled(/\p{Cased}+|\P{Cased}+/gu)],
+  ['upper', upper],
   ['splitlines', splitlines],
   ['join', join],
 ]);
 
-const ESCAPES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&#34;',
-  "'": '&#39;',
-};
-const ESCAPABLE = new RegExp(`([&<>"'${ALL_MARKS}])`);
+const SIGNATURES =
+  'default default_value boolean,dictsort,endswith suffix,indent width first blank,int default,join d attribute,map-attribute attribute,replace old new count,sort reverse,split sep maxsplit,splitlines keepends,startswith prefix,tojson ensure_ascii separators indent,trim chars';
 
-/** Parameter names of filters and methods, in order. */
-export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['int', ['default', 'base']],
-  ['replace', ['old', 'new', 'count']],
-  ['rsplit', ['sep', 'maxsplit']],
-  ['split', ['sep', 'maxsplit']],
-  ['splitlines', ['keepends']],
-  ['trim', ['chars']],
-  ['unique', ['case_sensitive', 'attribute']],
-]);
+/** Names of parameters, in order. Filters and methods without them take any arguments, without names. */
+export const PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map(
+  SIGNATURES.split(',').map((signature) => {
+    const [name = '', ...parameters] = signature.split(' ');
+    return [name, parameters];
+  }),
+);
 
-/** Text filters that the library lacks. */
+/** Filters of texts. */
 export const TEXT_FILTERS: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
   ['capitalize', capitalize],
-  [
-    'escape',
-    (text, _, bounds) => filled(text, ESCAPABLE, bounds, (sign) => ESCAPES[bounds.plain(sign)] ?? sign),
-  ],
-  ['int', toInteger],
+  // The library indents what this splits.
+  ['indent', (text, _, bounds) => splitlines(`${text}\n`, [], bounds).join('\n')],
+  ['lower', lower],
   ['replace', replaced],
+  ['title', titled(FILTER_WORD, (first) => first)],
   ['trim', (text, [characters], bounds) => stripped(text, characters, bounds)],
+  ['upper', upper],
 ]);
