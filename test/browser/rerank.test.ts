@@ -36,10 +36,3 @@ test.each([
   expect(results[0]?.relevance_score).toBeGreaterThan(results[1]?.relevance_score ?? 1);
   expect(usage.total_tokens).toBeGreaterThan(50);
 });
-
-test('documents longer than the context are cut', async () => {
-  const long = 'Owls hunt at night. '.repeat(400);
-  const { status, body } = await rerank({ query: 'owls', documents: [PASSAGES[0], long] });
-  expect(status, JSON.stringify(body)).toBe(200);
-  expect((body as Ranking).results[0]?.index).toBe(1);
-});

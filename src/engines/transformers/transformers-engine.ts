@@ -98,7 +98,6 @@ export function transformersEngine(
     traits: {},
     async *run(job, signal, onPrefill) {
       signal.throwIfAborted();
-      onPrefill?.();
       const embedding = beginEmbedding(job, variant, fingerprint);
       const { length } = inputsOf(embedding.input);
       if (pendingTexts + length > MAX_TEXTS) throw rateLimited(TOO_MANY_TEXTS, RETRY_AFTER_MS);
@@ -107,6 +106,7 @@ export function transformersEngine(
         // Both queues share the arrival number: requests need not be tokenized in order of arrival.
         const place = inParts(length, job.client);
         const tokenized = await tokenizeAll(embedding, place, signal);
+        onPrefill?.();
         const promptTokens = tokenized.reduce((sum, ids) => sum + ids.length, 0);
         signal.throwIfAborted();
         yield embedding.toEvent(await batches.embed(tokenized, place, signal), promptTokens);

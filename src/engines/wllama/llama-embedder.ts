@@ -33,12 +33,12 @@ export function llamaEmbedder(
     traits: { contextLength },
     async *run(job, signal, onPrefill) {
       signal.throwIfAborted();
-      onPrefill?.();
       const { input, placeOf, cutOf, toEvent } = beginEmbedding(job, options, fingerprint);
       if ('tokens' in input)
         throw unsupported('input', 'must be text for this model: it cannot take token ids');
       for (const [index, text] of input.texts.entries())
         refuseOversizedInput(text, placeOf(index), contextLength);
+      onPrefill?.();
       const embedded = await parts.each(input.texts, job, signal, placeOf, (text, index) => {
         const most = cutOf(index);
         if (most === undefined) return embed(text);

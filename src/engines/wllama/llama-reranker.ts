@@ -22,8 +22,8 @@ export function llamaReranker(
     traits: { contextLength },
     async *run(job, signal, onPrefill) {
       signal.throwIfAborted();
-      onPrefill?.();
       refuseOversizedInput(job.query, 'query', contextLength);
+      onPrefill?.();
       const query = parts.plain(job.query);
       const most = (job.maxTokens ?? Infinity) * CHARACTERS_A_TOKEN;
       const placeOf = (index: number): string => `documents[${index}]`;

@@ -5,6 +5,7 @@ import {
   type DecisionAnswer,
   type DecisionProgress,
 } from '#jobs';
+import { MAX_TOKENS } from '../generation/admission.ts';
 import { answerWhole } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { toResponseUsage } from '../responses/response-object.ts';
@@ -21,7 +22,7 @@ export async function createDecision(
   const questions = toDecisionQuestions(body.questions);
   const options = questions.reduce((sum, each) => sum + each.options.length, 0);
   // Each option takes a step, or more.
-  const reserved = estimateTokens(charactersOf({ input, questions })) + options;
+  const reserved = Math.min(estimateTokens(charactersOf({ input, questions })), MAX_TOKENS) + options;
   return answerWhole(
     exchange,
     { model: body.model, kind: 'decision', images: input.images ?? [], reserved },

@@ -24,8 +24,8 @@ export const createEmbeddings = (exchange: Exchange, request: EmbeddingsBody): P
   );
 
 function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
-  if (typeof input === 'string') return { texts: [input.toWellFormed()] };
-  if (isTexts(input)) return { texts: input.map((text) => text.toWellFormed()) };
+  if (typeof input === 'string' || isTexts(input))
+    return { texts: [input].flat().map((text) => text.toWellFormed()) };
   return { tokens: (isNested(input) ? input : [input]).map((ids) => Float64Array.from(ids)) };
 }
 

@@ -5,8 +5,11 @@ import { choiceCount, inputOf, promptOf, type Generation } from './generation.ts
 
 /** Tokens reserved for a reply without a limit. */
 const DEFAULT_REPLY_TOKENS = 256;
-/** Maximum reserved tokens; most contexts hold fewer. Tokens beyond it are counted afterwards. */
-const MAX_TOKENS = 4096;
+/**
+ * Maximum tokens reserved for a text or a reply; most contexts hold fewer, and a text that does not fit must not use up the
+ * key's limit. Tokens beyond it are counted afterwards.
+ */
+export const MAX_TOKENS = 4096;
 /** Tokens of a message's role and delimiters in the chat template. */
 const TOKENS_PER_MESSAGE = 4;
 /** Estimate for an image; most models compute more for a large one. */

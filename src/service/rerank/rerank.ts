@@ -1,5 +1,6 @@
 import { omitNulls } from '#base';
 import { estimateTokens } from '#jobs';
+import { MAX_TOKENS } from '../generation/admission.ts';
 import { answerWhole } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RerankBody } from './rerank-schema.ts';
@@ -17,7 +18,8 @@ export async function createRerank(exchange: Exchange, body: RerankBody): Promis
   );
   // A reranker reads the query with each document.
   const characters = documents.reduce((sum, { length }) => sum + query.length + length, 0);
-  const reserved = estimateTokens(characters) + (documents.length + 1) * HIDDEN_TOKENS;
+  const tokens = documents.map(({ length }) => Math.min(estimateTokens(query.length + length), MAX_TOKENS));
+  const reserved = tokens.reduce((sum, each) => sum + each, (documents.length + 1) * HIDDEN_TOKENS);
   const maxTokens = omitNulls({ maxTokens: body.max_tokens_per_doc });
   return answerWhole(
     exchange,

@@ -191,10 +191,10 @@ test('vectors are shortened as far as the model was trained for it, to length 1'
   expect(vectors.map((vector) => [...vector])).toEqual([[1]]);
 });
 
-test('names the input that is too long or holds no token, and the dimensions it has', async () => {
+test('names the input that is too long or holds no token, and the dimensions it has, before it computes', async () => {
   const { embedder, engine } = setUp();
   const refuses = (asked: EmbeddingJob, wire: object) =>
-    expect(lastOf(engine.run(asked, never))).rejects.toMatchObject({ wire });
+    expect(lastOf(engine.run(asked, never, expect.unreachable))).rejects.toMatchObject({ wire });
   const long = Array.from({ length: 41 }, () => 'x').join(' ');
   await refuses(job('ok', long), { status: 400, param: 'input[1]', code: 'context_length_exceeded' });
   const tokens = [Float64Array.of(1), Float64Array.of(5000)];

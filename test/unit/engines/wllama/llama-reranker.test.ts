@@ -59,7 +59,9 @@ test('`max_tokens_per_doc` splits no character', async () => {
 
 test('a query that leaves no room is refused by name', async () => {
   const { reranker } = make();
-  const refused = lastOf(reranker.run(rerankJob('q'.repeat(CONTEXT), ['abc']), never));
+  const refused = lastOf(
+    reranker.run(rerankJob('q'.repeat(CONTEXT * 33), ['abc']), never, expect.unreachable),
+  );
   await expect(refused).rejects.toMatchObject({ wire: { code: 'context_length_exceeded', param: 'query' } });
 });
 
