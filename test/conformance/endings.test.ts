@@ -43,7 +43,7 @@ function form(path: string, stream: boolean): Row['request'] {
 const generated = { kind: 'chat', charged: 5, generates: true } as const;
 const usage = { promptTokens: 3, cachedTokens: 1, completionTokens: 2 };
 const counted = { kind: 'chat', charged: 50, usage: { promptTokens: 3 } } as const;
-const { chat, completion, response, countChat, countResponse, transcription, translation } = ENDPOINTS;
+const { chat, completion, response, countChat, countResponse } = ENDPOINTS;
 const { decision, embeddings, rerank, speech } = ENDPOINTS;
 const longer = { max_tokens: 2 };
 
@@ -67,20 +67,15 @@ const ROWS: Row[] = [
       request: json(response.path, { ...response.sample, max_output_tokens: 2, stream }),
       usage,
     },
-    {
-      ...row('transcription', stream),
+    ...(['transcription', 'translation'] as const).map((name): Row => ({
+      ...row(name, stream),
       ...generated,
       kind: 'transcription',
-      request: form(transcription.path, stream),
+      // The least for a sound.
+      charged: 256,
+      request: form(ENDPOINTS[name].path, stream),
       usage,
-    },
-    {
-      ...row('translation', stream),
-      ...generated,
-      kind: 'transcription',
-      request: form(translation.path, stream),
-      usage,
-    },
+    })),
   ]),
   { name: 'count of a chat', ...counted, request: json(countChat.path, countChat.sample) },
   { name: 'count of a response', ...counted, request: json(countResponse.path, countResponse.sample) },

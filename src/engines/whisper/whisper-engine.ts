@@ -107,7 +107,6 @@ export function whisperEngine(
 const REFUSED = new Map([
   ['include[]', 'log probabilities of a transcription are in `verbose_json`'],
   ['known_speaker_names[]', 'speakers are not distinguished'],
-  ['known_speaker_references[]', 'speakers are not distinguished'],
 ]);
 
 /** @throws ServiceError 400 naming the field */

@@ -5,7 +5,7 @@ import { admit, JobMeter } from '../http/job-run.ts';
 import { dataEvent, EVENT_STREAM } from '../http/response.ts';
 import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
 
-/** Tokens reserved for a file, whose length is not known yet. */
+/** Tokens reserved for a file, whose length is not known yet, and the least to charge: the shortest one takes a window's work. */
 const RESERVED_TOKENS = 256;
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations. */
@@ -39,7 +39,8 @@ export async function createTranscription(
       run.meter.count(Math.max(RESERVED_TOKENS, Math.ceil(sound) + estimateTokens(characters)));
     } else {
       // The sound is work, too, also where nobody speaks.
-      run.meter.count(event.usage.promptTokens + event.usage.completionTokens, event.usage);
+      const { promptTokens, completionTokens } = event.usage;
+      run.meter.count(Math.max(RESERVED_TOKENS, promptTokens + completionTokens), event.usage);
       // Some servers do not stream.
       if (isFirst) text = textOf(event.transcript);
     }

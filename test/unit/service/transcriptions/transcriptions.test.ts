@@ -40,7 +40,7 @@ test('the client gets what the engine hears, and the engine what the client sent
 test.each([false, true])(
   'a stream, and a translation; a server sends the whole text: %s',
   async (sendsWholeText) => {
-    const service = await fakeService({ models });
+    const service = await fakeService({ models, now: () => 0, issue: { limits: { tokensPerMinute: 1000 } } });
     service.engine.sendsWholeText = sendsWholeText;
     const stream = await clientOf(service).audio.transcriptions.create({
       file,
@@ -54,7 +54,9 @@ test.each([false, true])(
       ['transcript.text.delta', 'Hello'],
       ['transcript.text.done', 'Hello'],
     ]);
-    await clientOf(service).audio.translations.create({ file, model: 'coral-wren-4' });
+    const translating = clientOf(service).audio.translations.create({ file, model: 'coral-wren-4' });
+    // The shortest sound is charged what is reserved for it.
+    expect((await translating.asResponse()).headers.get('x-ratelimit-remaining-tokens')).toBe('488');
     expect(service.engine.transcriptions[1]?.task).toBe('translate');
     expect(service.engine.origins.map((origin) => origin?.background)).toEqual([undefined, true]);
   },
