@@ -72,7 +72,9 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
   if (numberOfChannels > MAX_CHANNELS || !isRate(sampleRate))
     throw refuse(`has ${numberOfChannels} channels at ${sampleRate} Hz, which is out of bounds`);
   // Formats without an index report no duration; `inSeconds()` enforces the limit for them.
-  const seconds = await track.computeDuration().catch(() => 0);
+  // Recordings that are sent in parts begin at the time of their part.
+  const times = Promise.all([track.computeDuration(), track.getFirstTimestamp()]);
+  const seconds = await times.then(([end, start]) => end - start).catch(() => 0);
   if (source.exceeded) throw refuse('is damaged: its packets have no end');
   if (seconds > MAX_SECONDS) throw tooLong();
   if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode()))
@@ -94,13 +96,18 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
 /** Maximum length of a WAV file's header. */
 const MAX_HEADER = 4096;
 
-/** Makes the sound of a WAV file that was written as a stream, whose header counts no bytes of it, last to the file's end. */
+/**
+ * Makes the sound of a WAV file that was written as a stream, whose header counts no bytes of it, last to the file's end.
+ * Hides its notes: some programs write them in a form that mediabunny refuses.
+ */
 async function withLengths(file: Blob): Promise<Blob> {
-  const header = new Uint8Array(await file.slice(0, MAX_HEADER).arrayBuffer());
-  const text = String.fromCharCode(...header);
-  const start = /^RIFF[^]{4}WAVE(?:(?!data)[^])*data(?=\0{4})/.exec(text)?.[0].length ?? 0;
-  if (start === 0 || new DataView(header.buffer).getUint32(4, true) > start) return file;
-  header.fill(0xff, 4, 8).fill(0xff, start, start + 4);
+  const bytes = new Uint8Array(await file.slice(0, MAX_HEADER).arrayBuffer());
+  const text = String.fromCharCode(...bytes).replaceAll('LIST', 'JUNK');
+  const start = /^RIFF[^]{4}WAVE(?:(?!data)[^])*data/.exec(text)?.[0].length ?? 0;
+  if (start === 0) return file;
+  const header = Uint8Array.from(text, (each) => each.charCodeAt(0));
+  if (new DataView(header.buffer).getUint32(4, true) <= start)
+    header.fill(0xff, 4, 8).fill(0xff, start, start + 4);
   return new Blob([header, file.slice(MAX_HEADER)]);
 }
 

@@ -38,17 +38,17 @@ test('wav is decoded a second at a time', async () => {
   expect(lengths).toEqual([16_000, 16_000, 9322]);
 });
 
-/** WAV of 32-bit floats at 16 kHz. `size`: of a file that is written as a stream, as its header has it. */
-function floatWav(samples: readonly number[], channels = 1, size?: number): Blob {
+/** WAV of 32-bit floats at 16 kHz. `size`: of a file that is written as a stream, as its header has it. `notes`: before the sound */
+function floatWav(samples: readonly number[], channels = 1, size?: number, notes = ''): Blob {
   const head = Buffer.from(
     '524946460000000057415645666d74201000000003000100803e000000fa0000040020006461746100000000',
     'hex',
   );
-  head.writeUInt32LE(size ?? 36 + 4 * samples.length, 4);
+  head.writeUInt32LE(size ?? 36 + notes.length + 4 * samples.length, 4);
   head.writeUInt16LE(channels, 22);
   head.writeUInt16LE(4 * channels, 32);
-  head.writeUInt32LE(size === undefined ? 4 * samples.length : 0, 40);
-  return new Blob([head, Float32Array.from(samples)]);
+  head.writeUInt32LE(size === 36 ? 0 : 4 * samples.length, 40);
+  return new Blob([head.subarray(0, 36), notes, head.subarray(36), Float32Array.from(samples)]);
 }
 
 test.each([
@@ -66,9 +66,21 @@ test('an m4a without its end is called cut off', async () => {
   await expect(openSound(new Blob([bytes.subarray(0, bytes.length / 2)]))).rejects.toThrow('is cut off');
 });
 
-test.each([0, 36])('wav that was written as a stream is read to its end: size %i', async (size) => {
-  const sound = (await openSound(floatWav([0.5, 0.25], 1, size))) as Sound;
+test.each([
+  ['was written as a stream that tells no length', 0],
+  ['was written as a stream that tells only its header', 36],
+  ['has notes of odd lengths', undefined, 'LIST\x1e\0\0\0INFOINAM\x05\0\0\0aria\0IART\x05\0\0\0bach\0'],
+])('wav that %s is read to its end', async (_, size, notes = '') => {
+  const sound = (await openSound(floatWav([0.5, 0.25], 1, size, notes))) as Sound;
   expect((await sound.next()).value).toEqual(Float32Array.of(0.5, 0.25));
+});
+
+test('of a recording that begins after hours, only its own length counts', async () => {
+  const webm = await clip('sentence.webm');
+  const at = Buffer.from(webm).indexOf('1f43b675', 'hex');
+  const late = Buffer.from('1f43b67501ffffffffffffffe78401b77400', 'hex');
+  const parts = [webm.subarray(0, at), late, webm.subarray(at + 9)];
+  expect(await openSound(new Blob(parts))).toHaveProperty('codec', 'opus');
 });
 
 test('channels of opposite signs are not silence', async () => {
