@@ -6,11 +6,16 @@ import {
   MAX_NAME_LENGTH,
   PROTOCOL_HEADER,
   PROTOCOL_VERSION,
+  leaderLock,
+  queryLocks,
+  scopeOf,
   type LoadLine,
 } from '#protocol';
 import { EventStream, type ClientWatch } from '#service';
 import { asServiceError, invalidField, protocolMismatch, requestError, ServiceError } from '#base';
 import type { V1 } from '#routing';
+
+declare const self: ServiceWorkerGlobalScope;
 
 /** Time limit for an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;
@@ -41,19 +46,29 @@ function streamLoad(url: URL, v1: LocalV1, watch: Watch): Response {
   const cancelled = new AbortController();
   const stream = new EventStream(() => cancelled.abort());
   const { gone, stop } = watch([cancelled.signal]);
-  // A page that comes back from the back/forward cache asks again if its answer ends without an error.
+  // A page that comes back from the back/forward cache, or is no longer frozen, asks again if its answer ends without an
+  // error.
   const write = (line: LoadLine): void => {
     if (!gone.aborted) stream.send(`${JSON.stringify(line)}\n`);
   };
   void v1
     .load(model, { signal: gone, onProgress: (progress) => write({ type: 'progress', progress }) })
     .then(() => write({ type: 'loaded' }))
-    .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
+    .catch(async (error: unknown) => {
+      const { wire } = asServiceError(error);
+      if (wire.code !== 'engine_unavailable' || (await isLed())) write({ type: 'error', error: wire });
+    })
     .finally(() => {
       stop();
       stream.end();
     });
   return new Response(stream.body, { headers: { 'content-type': LINES_TYPE, 'cache-control': 'no-store' } });
+}
+
+/** Whether a tab leads. A page that asks leads or queues for it, unless it is frozen. */
+async function isLed(): Promise<boolean> {
+  const { held = [] } = await queryLocks(navigator.locks);
+  return held.some(({ name }) => name === leaderLock(scopeOf(self.registration.scope)));
 }
 
 type LocalV1 = Pick<V1, 'load' | 'status'>;

@@ -26,8 +26,12 @@ test('the status while no engine answers is 204, which browsers do not log as an
   expect([response.status, await response.text()]).toEqual([204, '']);
 });
 
-test('a load ends with the page that asked, also where the browser keeps its stream open', async () => {
-  const response = await answerTo(`${LOAD_PATH}?model=amber-phoenix-4`, { method: 'POST' });
-  left.abort();
-  expect([response.status, await response.text()]).toEqual([200, '']);
+test('a load ends without an error while its page is frozen, so that no tab leads, and when the page has gone', async () => {
+  vi.stubGlobal('self', { registration: { scope: 'https://site.test/' } });
+  vi.stubGlobal('navigator', engine);
+  for (const leave of [() => vi.advanceTimersByTimeAsync(60_000), () => left.abort()]) {
+    const response = await answerTo(`${LOAD_PATH}?model=amber-phoenix-4`, { method: 'POST' });
+    await leave();
+    expect([response.status, await response.text()]).toEqual([200, '']);
+  }
 });
