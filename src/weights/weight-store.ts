@@ -4,7 +4,7 @@ import { requestError, ServiceError, whenStuck } from '#base';
 import { MemoryBackend } from './backends/open-backend.ts';
 import { cleared, type StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
-import { didNotFit, lostFile, storageFull } from './download/download-errors.ts';
+import { didNotFit, lostFile } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
 import { PausableDownloads } from './download/pausable-download.ts';
@@ -130,7 +130,6 @@ export class WeightStore {
       await this.#files.claim(file);
       if (await this.#files.complete(file)) return;
       if (await this.#files.repair(file, options.signal)) return;
-      await this.#expectRoom(file);
       await copyBlob(this.backend, file, blob, options);
       await this.#files.finish(file, chunks, 'disk');
     };
@@ -227,7 +226,6 @@ export class WeightStore {
   /** @returns the URL that it came from */
   async #download(file: WeightFile, options: FileOptions): Promise<string> {
     if (file.added) throw lostFile(file, file.added);
-    await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
     const measure = this.#rate.measure();
     const onProgress = (loadedBytes: number): void => {
@@ -241,20 +239,10 @@ export class WeightStore {
 
   /** Downloads into memory, for this engine alone, a file that a stopped tab keeps locked. @throws another error */
   async #fetchBeside(file: WeightFile, options: FileOptions, error: unknown): Promise<StoredFile> {
-    if (
-      file.added ||
-      options.mustStore ||
-      !(error instanceof ServiceError && error.code === 'weights_in_use')
-    )
-      throw error;
+    const isLocked = error instanceof ServiceError && error.code === 'weights_in_use';
+    if (!isLocked || file.added || options.mustStore) throw error;
     const beside = new WeightStore(new MemoryBackend(), this.#modelsUrl, this.#locks, '/', this.#rate);
     return beside.#fetch(file, options);
-  }
-
-  /** @throws ServiceError `storage_full` */
-  async #expectRoom(file: WeightFile): Promise<void> {
-    const { needed, free } = await this.room([file]);
-    if (free !== null && free < needed) throw storageFull(needed, free, []);
   }
 
   async #stored(file: WeightFile): Promise<StoredFile | null> {

@@ -66,11 +66,9 @@ async function urlFile(
     throw requestError(400, rule, 'invalid_value', 'source');
   }
   const { size } = await readStart(url, 1, signal);
-  const name = fileNameOf(new URL(url));
+  const name = printable(decoded(new URL(url).pathname.split('/').at(-1) ?? ''), 200);
   return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
 }
-
-const fileNameOf = ({ pathname }: URL): string => printable(decoded(pathname.split('/').at(-1) ?? ''), 200);
 
 function remoteFile(
   { name, url, bytes, sha256 }: RemoteFile,

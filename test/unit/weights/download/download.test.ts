@@ -271,16 +271,6 @@ test('no answer at all: said with the causes, of which CORS is one', async () =>
   });
 });
 
-test('no room: refused before anything is fetched, with the figures', async () => {
-  const { server: site, backend, store } = await setUp();
-  backend.free = async () => 1000;
-  await expect(load(store)).rejects.toMatchObject({
-    message: expect.stringContaining(`${body.length} bytes more are needed`) as string,
-    wire: { code: 'storage_full' },
-  });
-  expect(site.asked).toEqual([]);
-});
-
 test('pause holds a download for all who wait, resume lets it go on', async () => {
   const { server: site, store } = await setUp({ delayMs: 20 });
   let loaded = 0;
