@@ -69,14 +69,17 @@ export async function findEngine(
   let offers = 0;
   let unanswered = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  // In pauses, not by the clock: a page that was frozen asks on, and may itself lead again.
+  let leftMs = connection.deadlineMs;
+  const giveUp = () => void engineUnavailable(connection).then(fail, fail);
   const offer = (): void => {
-    timer = setTimeout(offer, backoff(offers, OFFERS));
+    const pauseMs = Math.min(leftMs, backoff(offers, OFFERS));
+    leftMs -= pauseMs;
+    timer = setTimeout(leftMs > 0 ? offer : giveUp, pauseMs);
     const isLost = unanswered > 0 && unanswered % LOST_OFFERS === 0;
     unanswered++;
     transport.offer(ways, offers++ > 0, isLost).catch(fail);
   };
-  const giveUp = () => void engineUnavailable(connection).then(fail, fail);
-  const deadline = setTimeout(giveUp, connection.deadlineMs);
   try {
     signal.throwIfAborted();
     offer();
@@ -86,7 +89,6 @@ export async function findEngine(
     return engine;
   } finally {
     isOver = true;
-    clearTimeout(deadline);
     clearTimeout(timer);
     for (const port of ports) dismiss(port);
   }

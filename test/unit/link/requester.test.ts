@@ -195,13 +195,21 @@ describe('a chat', () => {
     await iterator.return?.();
   });
 
-  it('says so when no tab offers an engine in time', async () => {
+  it('says so when no tab offers an engine in time, which a frozen page does not count', async () => {
     const client = setUp(300);
     await expect(collect(client.run(HELLO, ask()))).rejects.toMatchObject({
       wire: { status: 500, code: 'engine_unavailable' },
     });
     await tick();
     expect(locks.heldNames()).toEqual([]);
+    const timers = vi.spyOn(globalThis, 'setTimeout').mockReturnValue(undefined as never);
+    const asked = collect(setUp().run(HELLO, ask()));
+    await new Promise(setImmediate);
+    const late = [...timers.mock.calls];
+    timers.mockRestore();
+    lead(({ send }) => [accepted(), done(1)].forEach(send));
+    for (const [run] of late) run();
+    expect(await asked).toHaveLength(2);
   });
 
   it.each([
