@@ -3,6 +3,8 @@ import type { Kind } from '#jobs';
 import {
   CREDIT_WINDOW,
   keepLock,
+  leaderLock,
+  queryLocks,
   requestLock,
   PROTOCOL_VERSION,
   type EngineMessage,
@@ -45,13 +47,15 @@ class Deaths {
   #silent = 0;
 
   /** @throws ServiceError when another try would be one too many */
-  count(end: EngineEnd | null, hasProgressed: boolean): void {
+  async count(end: EngineEnd | null, hasProgressed: boolean, locks: LockManager, leader: string) {
     if (hasProgressed) this.#all = this.#silent = 0;
     if (hasProgressed || end?.type !== 'died') return;
     this.#all++;
     if (!end.cause) this.#silent++;
     if (this.#all < MAX_FAILURES && this.#silent < MAX_SILENT_DEATHS) return;
-    throw end.cause ? new ServiceError(end.cause) : engineFailed(this.#all);
+    if (end.cause) throw new ServiceError(end.cause);
+    const { held = [] } = await queryLocks(locks);
+    throw engineFailed(held.some(({ name }) => name === leader) ? this.#all : 0);
   }
 }
 
@@ -93,7 +97,7 @@ export async function* askEngine<T, K extends Kind = Kind>(
         answer.close();
       }
       if (answer.end?.type === 'paused') pauses++;
-      deaths.count(answer.end, received() > before);
+      await deaths.count(answer.end, received() > before, locks, leaderLock(scope));
       const part = read({ type: 'stage', stage: 'loading' });
       if (part !== null) yield part;
     }
@@ -102,8 +106,11 @@ export async function* askEngine<T, K extends Kind = Kind>(
   }
 }
 
+/** @param times 0 if no tab holds its locks: the browser has cleared them, together with the site's data */
 export function engineFailed(times: number): ServiceError {
-  const message = `The engine stopped ${times} times on this request before it answered. The device may be out of memory: close other tabs, or choose a smaller model. If the site's data was cleared, reload its open tabs.`;
+  const message = times
+    ? `The engine stopped ${times} times on this request before it answered. The device may be out of memory: close other tabs, or choose a smaller model.`
+    : "The site's data was cleared while its tabs were open. Reload the tabs.";
   return serverError('engine_failed', message);
 }
 

@@ -72,7 +72,7 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
     return new LocaltextError('worker_blocked', blockedMessage(url, directive), error);
   }
   if (error instanceof DOMException && ['SecurityError', 'NotSupportedError'].includes(error.name)) {
-    const message = `The browser does not let this page register a service worker (cookies blocked, a private window, a sandboxed frame, or a scope above the script's folder): ${instead}`;
+    const message = `The browser does not let this page register a service worker. Allow cookies and site data for this site. In a private window, a sandboxed frame, or a scope above the script's folder, ${instead}`;
     return new LocaltextError('service_worker_blocked', message, error);
   }
   const message = `The service worker at ${url} could not be registered (${text}). If this persists, ${instead}`;

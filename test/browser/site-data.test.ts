@@ -76,4 +76,8 @@ test('a page whose site data is cleared installs its service worker and catalog 
     .poll(() => models().catch(String), { timeout: 30_000, interval: 1000 })
     .toMatchObject({ status: 200, body: { data: [{ id: 'own-1' }] } });
   expect(await send(tab.page, tab.key, '/v1/models')).toMatchObject({ status: 401 });
+  const chat = { model: 'own-1', messages: [{ role: 'user', content: 'Hi' }] };
+  expect((await send(tab.page, await issue(), '/v1/chat/completions', chat)).text).toMatch(
+    /data was cleared.* Reload/,
+  );
 });

@@ -200,7 +200,7 @@ test("another script is no fault on a wider scope, nor where the site's own repl
   expect(container.calls).toHaveLength(2);
 });
 
-test('a sandboxed frame, which has no service workers, gets an error that suggests createFetch()', async () => {
+test('a sandboxed frame, which has no service workers, gets an error that suggests site data and createFetch()', async () => {
   const get = (): never => {
     throw new DOMException('sandboxed', 'SecurityError');
   };
@@ -208,6 +208,7 @@ test('a sandboxed frame, which has no service workers, gets an error that sugges
   await expect(register({ base: '/app/' }, () => {})).rejects.toMatchObject({
     name: 'LocaltextError',
     code: 'service_worker_blocked',
+    message: expect.stringContaining('Allow cookies and site data') as string,
   });
 });
 
