@@ -166,7 +166,6 @@ const TESTS: ReadonlyMap<unknown, RegExp> = new Map([
   ['number', /^(?:Boolean|Float|Integer)/],
   ['sequence', /^(?:Array|Object|String|Undefined)/],
 ]);
-const UNLIKE_PYTHON = /^(?:callable|lower|upper)$/;
 
 /** Thrown by `break` and `continue`, with the text of the round before it. */
 class RoundEnd extends Error {
@@ -269,7 +268,7 @@ class BoundedInterpreter extends Interpreter {
 
   #test(node: Node, environment: Environment): Value {
     const name = String(node.test?.value);
-    if (UNLIKE_PYTHON.test(name)) throw new Error(`the test "${name}" is not supported`);
+    if (/^(?:callable|lower|upper)$/.test(name)) throw new Error(`the test "${name}" is not supported`);
     const types = TESTS.get(name);
     if (!types) return super.evaluate(node, environment);
     return toValue(types.test(this.evaluate(node.operand, environment).type) !== node.negate);

@@ -79,8 +79,7 @@ function sorted(values: Value[], keys: Value[], isReversed: boolean, { plain }: 
   const known = keys.map(({ value }) =>
     typeof value === 'string' ? plain(value).toLowerCase() : Number(value ?? Number.NaN),
   );
-  const [first] = known;
-  if (known.some((key) => typeof key !== typeof first || Number.isNaN(key)))
+  if (known.some((key) => typeof key !== typeof known[0] || Number.isNaN(key)))
     throw new Error('values that are neither all numbers nor all texts have no order');
   const order = [...known.entries()].toSorted(([, a], [, b]) =>
     a === b ? 0 : a > b !== isReversed ? 1 : -1,
