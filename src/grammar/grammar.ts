@@ -18,6 +18,8 @@ export const MAX_CHARACTERS = 400_000;
 const MAX_INLINE = 100;
 /** Maximum repetitions: the engine makes a rule of each. */
 const MAX_REPETITIONS = 20_000;
+/** Maximum minimum of repetitions: llama.cpp refuses a higher one. */
+const MAX_LEAST = 2000;
 
 /** Space between tokens of JSON: none, one, or a new line that is indented. */
 const SPACE = String.raw`ws ::= (" " | "\n" [ \t]{0,16})?`;
@@ -45,6 +47,8 @@ export class Grammar {
 
   /** `max` Infinity: any number of times. */
   repeated(item: string, min: number, max: number): string {
+    if (min > MAX_LEAST)
+      return `${this.repeated(item, MAX_LEAST, MAX_LEAST)} ${this.repeated(item, min - MAX_LEAST, max - MAX_LEAST)}`;
     this.#repetitions += max === Infinity ? min : max;
     if (this.#repetitions > MAX_REPETITIONS) throw new TooCostlyError();
     return `${item}{${min},${max === Infinity ? '' : max}}`;

@@ -43,6 +43,12 @@ test('concurrent chats give the same texts as alone; a refused one fails alone',
   for (const [at, body] of bodies.entries()) expect((await ask(body)).text).toBe(together[at]?.text);
 });
 
+test('the longest string that a schema may ask for is begun', async () => {
+  const json_schema = { name: 'x', schema: { type: 'string', minLength: 4096 } };
+  const reply = await ask({ response_format: { type: 'json_schema', json_schema }, max_tokens: 8 });
+  expect(reply).toMatchObject({ status: 200, text: expect.stringMatching(/^"[^"]+$/) as string });
+});
+
 test('a penalty counts the tokens of the reply, and not those of its prompt', async () => {
   const body: Body = { content: 'Hello! '.repeat(20), max_tokens: 2 };
   expect((await ask({ ...body, frequency_penalty: 2 })).text).toBe((await ask(body)).text);
