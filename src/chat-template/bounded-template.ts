@@ -224,6 +224,7 @@ class BoundedInterpreter extends Interpreter {
     ['Macro', (node, environment) => this.#macro(node, environment)],
     ['MemberExpression', (node, environment) => this.#member(node, environment)],
     ['Scope', (node, environment) => toValue(this.#block(node, new Environment(environment)))],
+    ['StringLiteral', ({ value }) => toValue(value)],
     ['TestExpression', (node, environment) => this.#test(node, environment)],
     [
       'TupleLiteral',
@@ -340,6 +341,7 @@ class BoundedInterpreter extends Interpreter {
   #computed(node: Node, name: string, left: Value, right: Value, environment: Environment): Value {
     if (name === '+' && (typeof left.value === 'string') !== (typeof right.value === 'string'))
       throw new Error('"+" concatenates a text with texts alone');
+    if (name === '+' && typeof left.value === 'string') return toValue(left.value + String(right.value));
     const isOrder = /[<>]/.test(name);
     const scope = new Environment(environment);
     scope.setVariable(HELD, isOrder ? this.#unmarked(left) : left);
