@@ -93,17 +93,18 @@ export class JsonGrammar {
 
   #automaton(language: Language, kind: 'string' | 'text'): Rule {
     const isString = kind === 'string';
-    const make = () => this.#grammar.ofAutomaton(this.#languages.automaton(language, isString), isString);
-    return this.#named(`${kind} ${language.id}`, make);
+    return this.#once(`${kind} ${language.id}`, () => [
+      [this.#grammar.ofAutomaton(this.#languages.automaton(language, isString), isString)],
+    ]);
   }
 
+  /** The rule of this name, whose alternatives may contain itself. */
   #once(key: string, alternatives: () => Alternatives): Rule {
-    return this.#named(key, () => this.#grammar.rule(alternatives()));
-  }
-
-  #named(key: string, make: () => Rule): Rule {
-    const rule = this.#words.get(key) ?? make();
+    const known = this.#words.get(key);
+    if (known) return known;
+    const rule = this.#grammar.rule();
     this.#words.set(key, rule);
+    rule.alternatives = alternatives();
     return rule;
   }
 
@@ -207,15 +208,9 @@ export class JsonGrammar {
       chained = member.required ? 0 : chained + 1;
       if (chained > MAX_CHAINED) throw new TooCostlyError();
     }
-    const rules = new Map<string, Rule>();
-    const once = (key: string, alternatives: () => Alternatives): Rule => {
-      const known = rules.get(key);
-      if (known) return known;
-      const rule = this.#grammar.rule();
-      rules.set(key, rule);
-      rule.alternatives = alternatives();
-      return rule;
-    };
+    const start = this.#grammar.rule();
+    const once = (place: string, alternatives: () => Alternatives): Rule =>
+      this.#once(`members ${start.id} ${place}`, alternatives);
     const ends = (index: number, count: number): boolean =>
       index > last && (index > members.length || !counts || count >= min);
     /** The bracket, or a comma and a member from `index` on. */
@@ -242,7 +237,8 @@ export class JsonGrammar {
       const rest = after(members.length + 1, max === Infinity ? 0 : next);
       return others.map((other) => [other, rest]);
     };
-    return this.#grammar.rule([...(ends(0, 0) ? [[bracket]] : []), choice(0, 0)]);
+    start.alternatives = [...(ends(0, 0) ? [[bracket]] : []), choice(0, 0)];
+    return start;
   }
 }
 
