@@ -39,33 +39,34 @@ export function checkJsonSchema(
   budget: SchemaBudget = new SchemaBudget(),
 ): void {
   let hasNames: boolean | undefined;
+  /** Whether the rest is checked without its references. */
+  let isLarge = false;
   // The grammar compiler resolves references by name.
   const leads = (value: unknown): boolean =>
-    typeof value === 'string' &&
-    value.length <= MAX_REFERENCE &&
-    (targetOf(value, root) !== undefined || (hasNames ??= /"\$(?:id|anchor)":/.test(writeJson(root))));
+    isLarge ||
+    (typeof value === 'string' &&
+      value.length <= MAX_REFERENCE &&
+      (targetOf(value, root) !== undefined || (hasNames ??= /"\$(?:id|anchor)":/.test(writeJson(root)))));
+  const read = (schema: Schema, at: string): Parts => {
+    checkNode(schema, at, leads, strict);
+    const { $ref } = schema;
+    const target = $ref === undefined || isLarge ? undefined : targetOf(String($ref), root);
+    return { children: [...children(schema)], target, literals: literalCharacters(schema) };
+  };
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   const checked = new Map<Schema, Parts>();
   for (let node = open.pop(); node; node = open.pop()) {
     const { schema, at, depth } = node;
-    if (depth > MAX_DEPTH) {
-      if (!strict) return;
+    isLarge ||= depth > MAX_DEPTH;
+    if (depth > MAX_DEPTH && strict)
       throw invalidSchema(param, `is nested deeper than ${MAX_DEPTH} levels, references followed`);
-    }
     if (typeof schema === 'boolean') continue;
     if (!isObject(schema)) throw wrongValue(at, 'must be a schema (an object)', schema);
-    let parts = checked.get(schema);
-    if (!parts) {
-      checkNode(schema, at, leads, strict);
-      const { $ref } = schema;
-      parts = {
-        children: [...children(schema)],
-        target: $ref === undefined ? undefined : targetOf(String($ref), root),
-        literals: literalCharacters(schema),
-      };
-      checked.set(schema, parts);
-    }
-    if (!budget.takes(parts, at, strict)) return;
+    const known = checked.get(schema);
+    if (known && isLarge) continue;
+    const parts = known ?? read(schema, at);
+    checked.set(schema, parts);
+    isLarge ||= !budget.takes(parts, at, strict);
     for (const child of parts.children)
       open.push({ schema: child.schema, at: `${at}.${child.at}`, depth: depth + 1, via: node.via });
     if (parts.target !== undefined) addTarget(node, parts.target, open);

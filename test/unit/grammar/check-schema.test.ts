@@ -53,6 +53,10 @@ const REFUSED: Record<string, [Schema, string]> = {
     { items: { $ref: '#/$defs/a' }, $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
     '',
   ],
+  'a fault in a large schema': [
+    { properties: { ...properties(3000, true), a: { items: { allOf: 5 } } } },
+    '.properties.a.items.allOf',
+  ],
   'a long reference': [{ $ref: `#/${'a'.repeat(2000)}` }, '.$ref'],
 };
 
