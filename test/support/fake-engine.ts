@@ -73,7 +73,7 @@ export class FakeEngine implements EngineRequester {
   /** Scores of a choice of tools. */
   toolScores: ToolChoiceEvent['scores'] = null;
   readonly toolChoices: ToolChoiceJob[] = [];
-  /** How embeddings and rankings wait, and fail. */
+  /** How embeddings and rankings wait, and fail; decisions fail likewise. */
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
 
   constructor(reply: FakeReply | ((job: ChatJob, index: number) => FakeReply) = {}) {
@@ -166,6 +166,7 @@ export class FakeEngine implements EngineRequester {
   async *#decide(job: DecisionJob, { signal }: EngineRequest): Run<'decision'> {
     this.decisions.push(job);
     await pause(0, signal);
+    if (this.embedding.refuse) throw this.embedding.refuse;
     const answers = job.questions.map(({ type, options }) => {
       if (type === 'predicate') return [2 / 3];
       return options.map((_, index) => (index === 0 ? 2 : 1) / (options.length + 1));

@@ -43,7 +43,9 @@ function renamed(error: unknown): unknown {
   if (param !== 'messages' && !param?.startsWith('input[')) return error;
   // Texts after the first belong to the questions.
   const name = param === 'messages' || param === 'input[0]' ? 'input' : 'questions';
-  return new ServiceError({ ...error.wire, param: name }, { cause: error });
+  const text = error.wire.message.replace('the messages', 'the input or the questions');
+  const message = text.replace(/\binput\[\d+\]/, `a text of \`${name}\``);
+  return new ServiceError({ ...error.wire, param: name, message }, { cause: error });
 }
 
 /** OpenAI's `Decision`. */

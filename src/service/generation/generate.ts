@@ -48,7 +48,7 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
   const { wire } = error;
   if (wire.param === 'messages') {
     const offers = truncate === false && wire.code === 'context_length_exceeded';
-    const named = wire.message.replace('the messages', `the ${params.messages}`);
+    const named = wire.message.replace('the messages', `the ${params.messages}${tools ? ' or `tools`' : ''}`);
     const message = offers ? `${named} Or set \`truncation\` to "auto".` : named;
     return new ServiceError({ ...wire, param: params.messages, message });
   }

@@ -183,12 +183,23 @@ describe('a prompt that does not fit', () => {
   });
 
   test('is named as the endpoint names it', async () => {
-    const { fetch } = await fakeService({ engine: new FakeEngine({ refuse }) });
+    const { fetch, engine } = await fakeService({ engine: new FakeEngine({ refuse }) });
+    engine.embedding = { refuse };
     const model = 'amber-phoenix-4';
     const errorOf = async (path: string, json: unknown) => (await (await fetch(path, { json })).json()).error;
     expect(await errorOf('/v1/completions', { model, prompt: 'a' })).toMatchObject({
       param: 'prompt',
       message: 'Too long. Shorten the prompt.',
+    });
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    const messages = [{ role: 'user', content: 'a' }];
+    expect(await errorOf(PATH, { model, messages, tools })).toMatchObject({
+      message: 'Too long. Shorten the messages or `tools`.',
+    });
+    const questions = [{ type: 'predicate', instructions: 'b' }];
+    expect(await errorOf('/v1/decisions', { model, input: 'a', questions })).toMatchObject({
+      param: 'input',
+      message: 'Too long. Shorten the input or the questions.',
     });
     expect(await errorOf('/v1/responses', { model, input: 'a', stream: true })).toMatchObject({
       param: 'input',
