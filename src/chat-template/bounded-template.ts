@@ -16,6 +16,7 @@ import {
 import {
   HELD,
   HELD_TOO,
+  inAscii,
   isRounded,
   itemsOf,
   kindOf,
@@ -371,7 +372,8 @@ class BoundedInterpreter extends Interpreter {
     scope.setVariable(HELD, called);
     const value = super.evaluate({ ...node, callee: identifier(HELD) } as Node, scope);
     if (held.type !== 'ObjectValue' || !/^(?:items|keys|values)$/.test(name)) return value;
-    return listOf(name === 'items' ? pairsOf(held) : (value.value as Value[]), 'view');
+    if (name === 'values') return listOf(value.value as Value[], 'view');
+    return listOf(name === 'items' ? pairsOf(held) : itemsOf(held), 'view');
   }
 
   #filter(node: Node, environment: Environment): Value {
@@ -382,16 +384,29 @@ class BoundedInterpreter extends Interpreter {
     const ofList = LIST_FILTERS.get(name);
     const ofValue = VALUE_FILTERS.get(name);
     const ofText = TEXT_FILTERS.get(name);
-    if (ofList) return ofList(this.#itemsOf(held), args, this.#interpreting(environment)) ?? UNDEFINED;
+    if (ofList) return ofList(this.#filtered(name, held), args, this.#interpreting(environment)) ?? UNDEFINED;
     if (ofValue) return ofValue(held, args, this.#interpreting(environment));
     const plain = args.map((value) => value && unwrapped(value));
     const text = ofText && toValue(ofText(this.#textOf(held), plain, this.#bounds));
     if (text && name !== 'indent') return text;
     if (!BY_LIBRARY.test(name)) throw new Error(`the filter "${name}" is not supported`);
-    if (name === 'tojson') checkJson(given, plain);
     const scope = new Environment(environment);
     scope.setVariable(HELD, text ?? held);
+    if (name === 'tojson') return this.#toJson(node, given, plain, scope);
     return super.evaluate({ ...node, operand: identifier(HELD) } as Node, scope);
+  }
+
+  /** Writes the held value as JSON, whose marks the library would escape. */
+  #toJson(node: Node, given: readonly Node[], plain: readonly Plain[], scope: Environment): Value {
+    checkJson(given, plain);
+    const filter = { ...node.filter, args: given.filter(({ key }) => key?.value !== 'ensure_ascii') };
+    const json = super.evaluate({ ...node, operand: identifier(HELD), filter } as Node, scope);
+    return plain[0] === true ? toValue(inAscii(String(json.value), this.#bounds.plain)) : json;
+  }
+
+  /** Lists what a filter reads: some filters read nothing of what is false. */
+  #filtered(name: string, held: Value): Value[] {
+    return /^(?:map|reject|select)/.test(name) && !held.__bool__().value ? [] : this.#itemsOf(held);
   }
 
   #interpreting(environment: Environment): Interpreting {
@@ -478,9 +493,9 @@ class BoundedInterpreter extends Interpreter {
 }
 
 /** @throws Error for arguments that the library does not treat as Hugging Face's `tojson` does */
-function checkJson(args: readonly Node[], [isAscii, , indent = 1]: readonly Plain[]): void {
-  if (isAscii === true || Number(indent) < 1 || args.some(({ key }) => !key))
-    throw new Error('tojson takes ensure_ascii=false, separators and an indent of 1 or more, by name');
+function checkJson(args: readonly Node[], [, , indent = 1]: readonly Plain[]): void {
+  if (Number(indent) < 1 || args.some(({ key }) => !key))
+    throw new Error('tojson takes ensure_ascii, separators and an indent of 1 or more, by name');
 }
 
 /** Unwraps a value of the library. */

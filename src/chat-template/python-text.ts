@@ -1,5 +1,5 @@
 import { ALL_MARKS } from './client-text.ts';
-import { kindOf, type Value } from './template-values.ts';
+import { keyOf, kindOf, type Value } from './template-values.ts';
 
 /** Converts a value to text as Python's `str()` does. @throws Error for a function or generator */
 export function pythonText(value: Value): string {
@@ -15,7 +15,7 @@ function notation(value: Value): string {
   if (value.type === 'NullValue') return 'None';
   if (value.type === 'ObjectValue') {
     const entries = [...(inner as Map<string, Value>)];
-    return `{${entries.map(([key, item]) => `${quoted(key)}: ${notation(item)}`).join(', ')}}`;
+    return `{${entries.map(([key, item]) => `${notation(keyOf(key))}: ${notation(item)}`).join(', ')}}`;
   }
   if (Array.isArray(inner)) return list(value, (inner as Value[]).map(notation));
   if (value.type === 'UndefinedValue') return 'Undefined';

@@ -9,6 +9,8 @@
  */
 import { parse, type Template, tokenize } from '@huggingface/jinja';
 
+import { numberKey } from './template-values.ts';
+
 export type Program = Template['parsed'];
 type Tokens = ReturnType<typeof tokenize>;
 
@@ -164,11 +166,13 @@ function noteUses(name: string, node: Node, uses: Set<Use>): void {
 const isAttributeOf = (name: string, { object, property, computed }: Node): boolean =>
   object?.type === 'Identifier' && object.value === name && (!computed || property?.type === 'StringLiteral');
 
-/** Converts number keys to strings, as the library only supports string keys. */
+/** Converts number keys to texts, as the library only supports string keys. */
 function allowNumberKeys(node: Node): void {
   if (!(node.value instanceof Map)) return;
   const entries = [...(node.value as Map<Node, Node>)];
-  node.value = new Map(entries.map(([key, value]) => [isNumber(key) ? asText(key) : key, value]));
+  node.value = new Map(
+    entries.map(([key, value]) => [isNumber(key) ? textOf(numberKey(key.value)) : key, value]),
+  );
 }
 
 /** Makes blocks nodes, which keep their text if `break` or `continue` ends them. A scope has its own variables. */
@@ -200,7 +204,7 @@ function allowDict(node: Node): void {
   const { callee, args = [] } = node;
   if (callee?.type !== 'Identifier' || callee.value !== 'dict') return;
   if (args.some(({ type }) => type !== 'KeywordArgumentExpression')) return;
-  const entries = args.map(({ key, value }): [Node | undefined, unknown] => [key && asText(key), value]);
+  const entries = args.map(({ key, value }): [Node | undefined, unknown] => [textOf(key?.value), value]);
   replace(node, { type: 'ObjectLiteral', value: new Map(entries) });
 }
 
@@ -241,7 +245,7 @@ export const member = (object: Node, path: string): Node =>
     (inner, name): Node => ({
       type: 'MemberExpression',
       object: inner,
-      property: { type: 'StringLiteral', value: name },
+      property: textOf(name),
       computed: true,
     }),
     object,
@@ -254,4 +258,4 @@ export const negated = (argument: Node): Node =>
   ({ type: 'UnaryExpression', operator: { type: 'UnaryOperator', value: 'not' }, argument }) as Node;
 const call = (callee: Node, args: Node[]): Node => ({ type: 'CallExpression', callee, args });
 const isNumber = ({ type }: Node): boolean => type === 'IntegerLiteral' || type === 'FloatLiteral';
-const asText = ({ value }: Node): Node => ({ type: 'StringLiteral', value: String(value) });
+const textOf = (value: unknown): Node => ({ type: 'StringLiteral', value });

@@ -44,14 +44,17 @@ export function itemsOf(value: Value): Value[] {
   const inner: unknown = value.value;
   if (value.type === 'UndefinedValue') return [];
   if (typeof inner === 'string') return itemsOf(toValue([...inner]));
-  if (inner instanceof Map) return [...inner.keys()].map(toValue);
+  if (inner instanceof Map) return [...(inner as Map<string, Value>).keys()].map(keyOf);
   if (!Array.isArray(inner)) throw new Error('a value that is no list, text or dictionary has no items');
   return kindOf(value) === 'generator' ? inner.splice(0) : inner;
 }
 
 /** Lists the keys and values of a dictionary. */
-export const pairsOf = ({ value }: Value): Value[] =>
-  value instanceof Map ? [...value].map(([key, item]) => listOf([toValue(key), item], 'tuple')) : [];
+export function pairsOf({ type, value }: Value): Value[] {
+  if (type === 'UndefinedValue') return [];
+  if (!(value instanceof Map)) throw new Error('a value that is no dictionary has no keys');
+  return [...(value as Map<string, Value>)].map(([key, item]) => listOf([keyOf(key), item], 'tuple'));
+}
 
 /** Methods of dictionaries, which a key of the same name does not hide. */
 const DICTIONARY_METHODS: ReadonlySet<unknown> = new Set(['get', 'items', 'keys', 'values']);
@@ -62,7 +65,7 @@ export function memberOf(held: Value, key: unknown, isItem: boolean): Value {
   if (inner instanceof Map) {
     const hasMethod = held.type === 'ObjectValue' && DICTIONARY_METHODS.has(key);
     const method = hasMethod ? held.builtins.get(String(key)) : undefined;
-    const found = /^(?:string|number)$/.test(typeof key) ? inner.get(String(key)) : undefined;
+    const found = inner.get(typeof key === 'number' ? numberKey(key) : key) as Value | undefined;
     return (isItem ? (found ?? method) : (method ?? found)) ?? UNDEFINED;
   }
   if (typeof key !== 'number') return UNDEFINED;
@@ -78,7 +81,18 @@ export const NO_CONTENT = toValue(null);
 /** Stands before and after a number while a template renders it as a text in JSON, whose quotes are not in the prompt. */
 const NUMBER = '\uFDEF';
 const EXACT_NUMBERS = /(\\{0,7}["'])\uFDEF([^\uFDEF]*)\uFDEF\1/g;
-export const withNumbers = (text: string): string => text.replace(EXACT_NUMBERS, '$2');
+export const withNumbers = (text: string): string => text.replace(EXACT_NUMBERS, '$2').replaceAll(NUMBER, '');
+
+/** A number as a key, as the library's dictionaries have texts as keys. */
+export const numberKey = (number: unknown): string => NUMBER + String(number);
+export const keyOf = (key: string): Value => toValue(key.startsWith(NUMBER) ? Number(key.slice(1)) : key);
+
+/** Escapes the characters of JSON that are not ASCII. Marks of those that are stay. */
+export const inAscii = (json: string, plain: (text: string) => string): string =>
+  json.replaceAll(/[^\0-\x7f\uFDEF]/g, (unit) => {
+    const own = plain(unit);
+    return own < '\x80' ? unit : `\\u${own.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 
 export const ROUNDED = 'it computes with whole numbers beyond 2^53, which would be rounded';
 

@@ -80,6 +80,7 @@ test.each([
     ['range', /function/],
     ['{} | tojson(2)', /tojson/],
     ['{} | tojson(indent=0)', /indent/],
+    ['"a" | items', /no dictionary/],
     ['[1] | batch(2)', /batch/],
     ["'ab'.zfill(9)", /zfill/],
     ["'a' is lower", /lower/],

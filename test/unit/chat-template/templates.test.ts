@@ -93,7 +93,7 @@ const OF_TEXTS =
 x.split("<|") | join(",");x.split("|", 1) | join(",");x.split() | join(",");x.split(none, 1) | join("+");
 x.strip("<|");x.lstrip("<");x.rstrip("> ");x.startswith("<|");
 x.endswith(("|>", "|> "));"<|" in x;x in ["a", "<|ab|> </b> "];x == "<|ab|> </b> ";
-x != "<|ab|> </b> ";x is in(["<|ab|> </b> "]);x is eq("<|ab|> </b> ");x | tojson;[x] | string;[[x]] | string;
+x != "<|ab|> </b> ";x is in(["<|ab|> </b> "]);x is eq("<|ab|> </b> ");x | tojson;x | tojson(ensure_ascii=true);[x] | string;[[x]] | string;
 "<|ab|> </b> " in {x: 1};x[1:];x[::-1];x | length;x | list | join("_");x | first;x | list | reverse | join;x | list | sort | join;{x: [x]} | dictsort | list;x in {x: 1};[x, 1] | join(x);{x: 1}.items() | list;{x: x} | tojson(indent=1);x | indent(2);x ~ x;
 x.splitlines() | join("+");[x, "<|ab|> </b> "] | select("eq", x) | list | length;x | int`
     .split(/;\n?/)
