@@ -110,6 +110,8 @@ const CAUSES: Record<string, string> = {
   EEXIST: FILE,
   EISDIR: FOLDER,
   ERR_FS_EISDIR: FOLDER,
+  EFBIG: 'may not be that large. Choose a folder on another disk.',
+  ENAMETOOLONG: 'has a name that is too long. Choose a shorter one.',
   EIO: 'could not be read or written. Check the disk, or choose a folder on another one.',
   ENOENT: 'does not exist and cannot be made there. Choose another folder.',
 };

@@ -106,10 +106,13 @@ test.runIf(linux)('a full disk ends a download at once, and is named', async () 
   expect(hub.requests).toHaveLength(1);
 });
 
-test('a copy that fails names its target', async () => {
-  const target = join(base, 'file/copy');
+test.each([
+  ['file/copy', 'needs a folder where there is a file.'],
+  ['x'.repeat(300), 'has a name that is too long.'],
+])('a copy that fails names its target and says why: %.9s', async (name, fault) => {
+  const target = join(base, name);
   const error = await copyFile(join(base, 'file'), target).catch((thrown: unknown) => thrown);
-  expect(describeFileError(error)).toMatch(`${target} needs a folder where there is a file.`);
+  expect(describeFileError(error)).toContain(`${target} ${fault}`);
 });
 
 test('other errors are not taken for one of the file system', () => {
